@@ -38,9 +38,9 @@ pub use http::{
 };
 pub use mock::{MockAction, MockServe, Redact};
 pub use options::{
-    AccessArgs, ClientArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation, IsolationArgs,
-    LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs, Sandbox,
-    ToolsArgs, ToolsetArg, WriteArgs,
+    AccessArgs, ClientArgs, CommandArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation,
+    IsolationArgs, LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs,
+    ReplyArgs, Sandbox, ToolsArgs, ToolsetArg, WriteArgs,
 };
 pub use python::PythonArgs;
 pub use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name, with_new_names};

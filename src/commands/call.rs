@@ -25,7 +25,7 @@ impl Outbox for DiscardOutbox {
 
 /// Runs one tool and prints its result. The exit status is 1 if the tool failed.
 pub fn run(asked: &CallArgs) -> Result<ExitCode> {
-    let config = Config::resolve(&asked.options)?.for_tool(&asked.tool);
+    let config = Config::for_tool(&asked.options, &asked.tool)?;
     logging(config.log_level);
     let server = alone(&config)?;
     wall_in(&[server.services()], &[]);

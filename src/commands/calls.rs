@@ -62,14 +62,14 @@ pub fn run(action: &CallsAction) -> Result<ExitCode> {
         Signal::SIGHUP,
         Signal::SIGQUIT,
     ])?;
-    let mut config = Config::for_calls(action)?;
+    let config = Config::for_calls(action)?;
     logging(config.log_level);
     let temporary = config.temporary.clone();
     let here = ProcessContext {
         signals: signals.as_fd(),
         temporary: &temporary,
     };
-    let status = with_one_command(&mut config, |services| {
+    let status = with_one_command(config, |services| {
         let status = act(services, action, &here);
         services.commands.end_all();
         status

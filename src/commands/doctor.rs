@@ -118,9 +118,7 @@ pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
             continue;
         }
         options.walls.sandbox = Some(mode);
-        let mut config = Config::resolve(&options)?;
-        config.undo.is_on = false;
-        let tried = alone(&config);
+        let tried = alone(&Config::for_wall_test(&options)?);
         let refused = match &tried {
             Ok(server) => server.services().commands.standing.refused.clone(),
             Err(error) => Some(reasons(error)),

@@ -35,12 +35,10 @@ pub struct NotRun(pub String);
 /// Runs an action that needs one command. Running the command also tests the walls. If that fails
 /// before the start, repeats the action with walls tested in advance, as for a server. Other walls
 /// may then be chosen.
-pub fn with_one_command<T>(config: &mut Config, act: impl Fn(&Services) -> Result<T>) -> Result<T> {
-    config.sandbox.is_tried = false;
-    let done = act(alone(config)?.services());
+pub fn with_one_command<T>(config: Config, act: impl Fn(&Services) -> Result<T>) -> Result<T> {
+    let done = act(alone(&config)?.services());
     if done.as_ref().is_err_and(anyhow::Error::is::<NotRun>) {
-        config.sandbox.is_tried = true;
-        return act(alone(config)?.services());
+        return act(alone(&config.with_wall_test())?.services());
     }
     done
 }

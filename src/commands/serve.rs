@@ -25,11 +25,10 @@ use crate::tenants;
 
 /// Serves until the client disconnects, or until a signal.
 pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
-    let config = Config::resolve(&cli.options)?;
     if cli.http.http.is_some() {
-        serve_http(config, cli)
+        serve_http(Config::for_server(&cli.options)?, cli)
     } else {
-        serve(config, cli)
+        serve(Config::for_stdio(cli)?, cli)
     }
 }
 
@@ -48,11 +47,8 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
         .map(|path| mock::recorder(path, &Redact::default()))
         .transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
-    let search_cache = config::search_cache(&cli.options);
-    let config = &Config {
-        search_cache,
-        ..hiding(config, log.as_deref()).with_manifest(cli.mock.as_deref())
-    };
+    let files_of_log = log.iter().flat_map(|log| log.hidden().iter().cloned());
+    let config = &config.hiding(files_of_log);
     let ledger = Ledger::new(observers(log.as_ref()));
     let tracer = tracer(cli)?;
     // Observers need the whole session, so the early greeting is skipped.
@@ -132,12 +128,6 @@ fn open(service: Arc<dyn Service>, config: &Config) -> Result<Arc<StdioServer>> 
     )?)
 }
 
-/// Hides the files of the audit log from agents.
-fn hiding(config: Config, log: Option<&AuditLog>) -> Config {
-    let hidden = log.map(|log| log.hidden().to_vec()).unwrap_or_default();
-    Config { hidden, ..config }
-}
-
 /// Observers of calls.
 fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
     log.cloned()
@@ -166,13 +156,12 @@ fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     logging(config.log_level);
     let tracer = tracer(cli)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
-    let mut config = hiding(config, log.as_deref());
-    let servers = tenants::prepare(cli, &mut config, log.as_ref(), tracer.clone())?;
+    let servers = tenants::prepare(cli, config, log.as_ref(), tracer.clone())?;
     if let Some(log) = &log {
         log.start(&audit::Started {
             serves: servers.address()?,
             servers: servers.servers_by_name(),
-            config: &config,
+            config: servers.config(),
         })?;
     }
     let own_wall = servers.wall_in();

@@ -122,10 +122,11 @@ impl RuleAnswer {
 
 /// Prints the answer. The exit status is 1 for a denial.
 pub fn run(asked: &WhyArgs) -> Result<ExitCode> {
-    let mut config = Config::resolve(&asked.server.options())?;
-    if matches!(asked.access, Access::Read | Access::Write) {
-        config.toolsets.retain(|set| !set.runs_commands());
-    }
+    let options = asked.server.options();
+    let config = match asked.access {
+        Access::Read | Access::Write => Config::for_files(&options)?,
+        Access::Connect | Access::Run => Config::for_server(&options)?,
+    };
     let signals = catch_signals()?;
     let server = alone(&config)?;
     let services = server.services();

@@ -78,12 +78,12 @@ pub fn start(
 ) -> Result<Commands> {
     let bounds = |standing: WallStatus| Commands {
         standing,
-        timeout: config.command_timeout,
-        max_timeout: config.max_command_timeout,
-        max_cell: config.max_cell,
-        output_cap_bytes: config.output_cap_bytes,
-        running: Slots::new(config.max_commands),
-        residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.max_python_sessions),
+        timeout: config.commands.timeout,
+        max_timeout: config.commands.max_timeout,
+        max_cell: config.python.max_cell,
+        output_cap_bytes: config.commands.output_cap_bytes,
+        running: Slots::new(config.commands.max_foreground),
+        residents: Slots::new(limits::RESIDENTS_FOR_A_SESSION * config.python.max_sessions),
         ..Commands::none()
     };
     if let Some(reason) = refused(config) {
@@ -141,8 +141,8 @@ pub fn start(
                     .try_clone_to_owned()
                     .context("the private directory")?;
                 let (most, bytes) = (
-                    config.max_background_commands,
-                    config.background_output_bytes,
+                    config.commands.max_background,
+                    config.commands.background_output_bytes,
                 );
                 return Ok(Commands {
                     launcher: Some(launcher),
@@ -236,8 +236,8 @@ fn real(path: &Path) -> Option<PathBuf> {
 /// Creates a private directory of commands, preferably outside the allowed directories (`roots`).
 /// File tools must not see it, and commands could remove their own HOME.
 pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
-    if let Some(ground) = &config.ground {
-        return Ok(Scratch::create(ground)?);
+    if let Some(parent) = &config.scratch_parent {
+        return Ok(Scratch::create(parent)?);
     }
     let allowed = |parent: &&Path| roots.iter().any(|root| parent.starts_with(root));
     let (inside, apart): (Vec<&Path>, Vec<&Path>) = temporaries(config).partition(allowed);

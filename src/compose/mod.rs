@@ -45,7 +45,7 @@ pub fn alone(config: &Config) -> Result<Arc<Server>> {
 pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
     server(
         config,
-        Budget::new(config.memory_bytes).account(),
+        Budget::new(config.memory.call_bytes).account(),
         &mut Pins::default(),
         greet,
     )
@@ -105,11 +105,11 @@ fn server(
     }
     let calls = calls(config, &commands.standing);
     let python = Sessions::new(
-        config.max_python_sessions,
-        config.python_idle_timeout,
+        config.python.max_sessions,
+        config.python.idle_timeout,
         first_writable(&policy),
     );
-    let python = if config.has_python_spare {
+    let python = if config.python.has_spare {
         python
     } else {
         python.without_spare()
@@ -138,7 +138,7 @@ fn server(
         .try_for_each(|file| reach.keeps_apart("--credential", file))?;
     reach.keeps_cache_apart(&services)?;
     services.memory = Memory::new(
-        config.search_memory_bytes,
+        config.memory.search_bytes,
         search_cache::place(config, &services.policy, &reach),
     );
     let logs = !config.sandbox.rules.is_empty() && services.commands.launcher.is_some();

@@ -21,9 +21,10 @@ use crate::secrets::Reach;
 /// cache: below an allowed directory, or without walls around commands.
 pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<CacheLocation> {
     let path = config
+        .memory
         .search_cache
         .as_ref()
-        .filter(|_| config.search_memory_bytes > 0)?;
+        .filter(|_| config.memory.search_bytes > 0)?;
     let opened = (|| {
         // Do not create anything in an allowed directory.
         let above = path

@@ -15,8 +15,8 @@ use replay_sandbox::{
 use serde_json::Value;
 
 use super::credentials;
+use super::directories::without_parents;
 use super::profile::{Profile, System};
-use super::without_parents;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use crate::secrets::is_led_by_agents;
 use replay_network::rules::{Credentials, Rules};
@@ -131,6 +131,15 @@ pub(super) struct ProcessState {
 }
 
 impl ProcessState {
+    /// Reads the environment of this process, which runs in `here`.
+    pub(super) fn read(here: PathBuf, own: bool) -> Self {
+        Self {
+            here,
+            vars: std::env::vars_os().collect(),
+            own,
+        }
+    }
+
     pub(super) fn variable(&self, name: &str) -> Option<OsString> {
         self.vars
             .iter()

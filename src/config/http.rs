@@ -13,18 +13,17 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::ValueEnum as _;
 use replay_base::limits::MAX_HTTP_TENANTS;
-use replay_files::policy::GrantFlag;
 use replay_mcp::protocol::fault;
 use replay_mcp::transport::http::{Encryption, Settings, TenantLimits, server_config};
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_rustls::rustls::ServerConfig;
 
+use super::client_limits;
 use super::profile::warn_of_old_keys;
-use super::{Config, Purpose, client_limits};
 use crate::cli::{
-    BURST, CALLS, CONNECTIONS, CredentialArgs, DeclaredCredential, HttpArgs, Options, RATE,
-    ToolsetArg, warn_of_http_names,
+    BURST, CALLS, CONNECTIONS, DeclaredCredential, HttpArgs, Options, RATE, ToolsetArg,
+    warn_of_http_names,
 };
 use crate::secrets::reading;
 
@@ -290,7 +289,7 @@ impl TokenEntry {
     }
 
     /// Own sets of tools; `None` if the line has none.
-    fn toolsets(&self) -> Result<Option<Vec<ToolsetArg>>> {
+    pub(super) fn toolsets(&self) -> Result<Option<Vec<ToolsetArg>>> {
         let parse = |name: &String| {
             let known = ToolsetArg::value_variants()
                 .iter()
@@ -439,57 +438,9 @@ pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
     }
 }
 
-impl Config {
-    /// Configuration of this token's holder.
-    pub fn for_token(options: &Options, entry: &TokenEntry) -> Result<Self> {
-        let mut options = options.clone();
-        if let Some(tools) = entry.toolsets()? {
-            options.tools.tools = tools;
-        }
-        if entry.allow.is_some() {
-            // The server's paths refer to its own directories.
-            options.protection.unprotect.clear();
-        }
-        options
-            .protection
-            .unprotect
-            .extend(entry.unprotect.iter().cloned());
-        options.walls.cache = entry.cache.clone().or(options.walls.cache);
-        if entry.has_own_hosts() {
-            options.network.allow_host = entry.allow_host.clone().unwrap_or_default();
-            options.network.allow_hosts = entry.allow_hosts.clone().unwrap_or_default();
-        }
-        options
-            .network
-            .deny_host
-            .extend(entry.deny_host.iter().cloned());
-        if let Some(own) = &entry.credentials {
-            options.network.credentials = CredentialArgs {
-                credentials: own.clone(),
-                are_all: true,
-            };
-        }
-        if let Some(allow) = &entry.allow {
-            (
-                options.directories.allow,
-                options.directories.allow_read,
-                options.directories.allow_write,
-            ) = (allow.clone(), Vec::new(), Vec::new());
-        }
-        let mut config = Self::resolve_for(&options, &Purpose::Tenant(entry))?;
-        config.undo.tenant.clone_from(&entry.name);
-        if entry.allow.is_some() {
-            config.grant_flag = GrantFlag::Own;
-        }
-        Ok(config)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Cli;
-    use clap::Parser as _;
 
     fn fault(text: &str) -> String {
         format!("{:#}", entries(text).unwrap_err())
@@ -576,80 +527,5 @@ mod tests {
             tools.starts_with("line 1: `fiels` is not a set of tools; use files, command, calls"),
             "{tools}"
         );
-    }
-
-    #[test]
-    fn token_credentials_replace_server_credentials() {
-        use std::os::unix::fs::PermissionsExt as _;
-
-        let dir = tempfile::tempdir().unwrap();
-        let secret = |name: &str| {
-            let path = dir.path().join(name);
-            std::fs::write(&path, format!("secret of {name}\n")).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-            path
-        };
-        let (ours, theirs) = (
-            format!("A=file:{}", secret("ours").display()),
-            secret("theirs"),
-        );
-        let place = "https://api.example.com/**";
-        let typed = [
-            "replay",
-            "--mcp-server",
-            "--allow-host",
-            "api.example.com",
-            "--credential",
-            &ours,
-            "--for",
-            place,
-        ];
-        let options = Cli::try_parse_from(typed).unwrap().server.options;
-        let has = |credentials| {
-            let config = Config::for_token(
-                &options,
-                &TokenEntry {
-                    credentials,
-                    ..TokenEntry::of("alice", "a")
-                },
-            )
-            .unwrap();
-            let has = config
-                .sandbox
-                .credentials
-                .iter()
-                .map(|one| (one.name.clone(), one.secret.bytes().to_vec()));
-            (has.collect::<Vec<_>>(), config.sandbox.secret_files)
-        };
-        let of_server = (
-            vec![("A".to_owned(), b"secret of ours".to_vec())],
-            vec![dir.path().join("ours")],
-        );
-        assert_eq!(has(None), of_server);
-        assert_eq!(has(Some(Vec::new())), (Vec::new(), Vec::new()));
-        let own = DeclaredCredential {
-            credential: format!("B=file:{}", theirs.display()),
-            targets: vec![place.to_owned()],
-        };
-        assert_eq!(
-            has(Some(vec![own])),
-            (
-                vec![("B".to_owned(), b"secret of theirs".to_vec())],
-                vec![theirs.clone()]
-            )
-        );
-        std::fs::set_permissions(
-            dir.path().join("ours"),
-            std::fs::Permissions::from_mode(0o640),
-        )
-        .unwrap();
-        let error = Config::for_token(&options, &TokenEntry::of("alice", "a"))
-            .map(drop)
-            .unwrap_err();
-        let expected = format!(
-            "--credential A: other users can read or change `{}` (mode 0640); run chmod 600 on it",
-            dir.path().join("ours").display()
-        );
-        assert_eq!(format!("{error:#}"), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Memory available to this process.
+//! Memory of calls and of searches.
 #![expect(
     clippy::disallowed_methods,
     reason = "start-up reads files of the kernel"
@@ -9,13 +9,55 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::system::sysinfo;
 
-use replay_base::limits::MIN_MEMORY_MIB;
+use replay_base::limits::{MIN_MEMORY_MIB, SEARCH_MEMORY_SHARE};
+
+use super::commands::ProcessState;
+use crate::cli::{MemoryArgs, ReplyArgs};
 
 /// Default share of the memory of the machine or of its cgroup for calls, as a divisor.
 const MEMORY_SHARE: u64 = 4;
 
+/// Memory of calls and of searches.
+#[derive(Debug)]
+pub struct MemoryConfig {
+    /// Memory limit of all calls together, in bytes.
+    pub call_bytes: usize,
+    /// Memory limit of the search cache in bytes; 0 disables it.
+    pub search_bytes: usize,
+    /// Directory of the persistent search cache, if any.
+    pub search_cache: Option<PathBuf>,
+}
+
+impl MemoryConfig {
+    pub(super) fn resolve(args: &MemoryArgs, replies: &ReplyArgs) -> Self {
+        let total = args
+            .memory_mib
+            .map_or_else(usual_bytes, |mib| mib * 1024 * 1024);
+        let search = (replies.search_memory_mib * 1024 * 1024).min(total / SEARCH_MEMORY_SHARE);
+        Self {
+            call_bytes: (total - search) as usize,
+            search_bytes: search as usize,
+            search_cache: None,
+        }
+    }
+}
+
+/// Directory of the persistent search cache below the user's cache directory, if enabled. It is not
+/// below `replay` there, since the documentation uses that name for `--cache`.
+pub(super) fn search_cache(args: &ReplyArgs) -> Option<PathBuf> {
+    let world = ProcessState::read(PathBuf::new(), true);
+    let named = world
+        .variable("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let caches = named
+        .or_else(|| Some(world.home()?.join(".cache")))
+        .filter(|_| !args.no_search_cache)?;
+    Some(caches.join("replay-search"))
+}
+
 /// Default memory limit of all calls, in bytes.
-pub fn usual_bytes() -> u64 {
+fn usual_bytes() -> u64 {
     let info = sysinfo();
     let machine = (info.totalram as u64).saturating_mul(u64::from(info.mem_unit));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

@@ -78,11 +78,7 @@ fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
 
 /// State directory of the user, if known.
 pub fn state_directory() -> Option<PathBuf> {
-    state(&ProcessState {
-        here: PathBuf::new(),
-        vars: std::env::vars_os().collect(),
-        own: true,
-    })
+    state(&ProcessState::read(PathBuf::new(), true))
 }
 
 fn state(world: &ProcessState) -> Option<PathBuf> {

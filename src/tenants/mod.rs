@@ -9,22 +9,21 @@ use std::fs::File;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use notify::Notifier;
-use provisioning::{Provisioning, ScratchParent};
-use registry::{ANYONE, offer, tenant_of};
+use provisioning::{LaterDirectories, Provisioning, ScratchParent};
+use registry::{ANYONE, NamedServers, TenantFactory};
 use reload::{Reload, Reloader};
 use replay_base::budget::Budget;
 use replay_base::limits::{
     CONNECTION_FILES_SHARE, HTTP_CLIENT_TIMEOUT_SECS, HTTP_SESSION_IDLE_SECS, MAX_HTTP_CALLS,
     MAX_HTTP_CONNECTIONS, MAX_HTTP_SESSIONS,
 };
-use replay_files::policy::{Pins, Policy, Root};
+use replay_files::policy::Pins;
 use replay_mcp::sessions::{Ledger, Observer, Recent, Service, Session, Traced, Way};
 use replay_mcp::telemetry::Tracer;
 use replay_mcp::transport::http::{
@@ -39,8 +38,8 @@ use serde_json::Value;
 
 use crate::audit::AuditLog;
 use crate::cli::ServerArgs;
-use crate::compose::{look_around, server_beside, undo_places, wall_in};
-use crate::config::{Config, HttpConfig};
+use crate::compose::{look_around, wall_in};
+use crate::config::{Config, HttpConfig, HttpConfigs, RunningServer, TokenEntry};
 use crate::secrets::{Reach, Secrets};
 use crate::server::Server;
 
@@ -66,21 +65,21 @@ pub struct Servers {
     ledger: Arc<Ledger>,
     /// Each server once, with the name of its tenant. The first serves stdin and stdout, if those
     /// are served.
-    cores: Vec<(String, Arc<Server>)>,
+    cores: NamedServers,
     /// Directories for the domain of the process, for later tokens; `true` if writable.
     more: Vec<(OwnedFd, bool)>,
     reloader: Option<Reloader>,
-    limits: Limits,
+    config: Config,
     manager: Notifier,
 }
 
 /// Binds the address and starts a server for each token: everything that the sandbox of this
 /// process would prevent later. Calls are reported to the audit log, then to observers over HTTP.
-/// `tracer` makes spans of requests. Files with secrets on the command line are added to the hidden
-/// paths.
+/// `tracer` makes spans of requests. Files of the log, and files with secrets on the command line,
+/// are hidden.
 pub fn prepare(
     cli: &ServerArgs,
-    config: &mut Config,
+    config: Config,
     log: Option<&Arc<AuditLog>>,
     tracer: Option<Arc<Tracer>>,
 ) -> Result<Servers> {
@@ -93,156 +92,75 @@ pub fn prepare(
         tokens,
         tenant: mut limits,
         manager,
-        ..
     } = HttpConfig::resolve(address, &cli.http, &cli.options)?;
     let mut secrets = Secrets::open(&cli.http)?;
-    config.hidden.extend(secrets.hidden());
-    let own = |entry| Config::for_token(&cli.options, entry);
-    let configs = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
-    configs
-        .iter()
-        .chain([&*config])
-        .for_each(|of| secrets.add_credentials(&of.sandbox.secret_files));
-    let of_tokens = configs
-        .iter()
-        .flat_map(|own| own.undo.allowed.iter().cloned());
-    config
-        .undo
-        .allowed
-        .extend(of_tokens.collect::<Vec<PathBuf>>());
-    let config = &*config;
+    let files_of_log = log.into_iter().flat_map(|log| log.hidden().iter().cloned());
+    let hidden = files_of_log.chain(secrets.hidden());
+    let HttpConfigs {
+        server: config,
+        tenants,
+        search_bytes,
+    } = config.with_tenants(cli, &tokens, hidden)?;
+    for config in tenants.iter().chain([&config]) {
+        secrets.add_credentials(&config.sandbox.secret_files);
+    }
+
     let listener = listen(address)?;
     settings.max_connections = connections(settings.max_connections);
     limits.max_connections = share(settings.max_connections);
     let recent = Recent::new(random_number()?);
     let observers = log.cloned().into_iter().map(|log| log as Arc<dyn Observer>);
-    let ledger = Ledger::new(
-        observers
-            .chain([Arc::clone(&recent) as Arc<dyn Observer>])
-            .collect(),
-    );
-    let mut tenants = Vec::new();
-    let mut cores = Vec::new();
-    // Later tenants have a share of their own.
-    let search_memory_bytes = config.search_memory_bytes
-        / (tokens.len() + usize::from(cli.http.token_file.is_some())).max(1);
-    let mut pins = Pins::default();
-    pins.expect(config.grants.iter());
-    let budget = Budget::new(config.memory_bytes);
-    if tokens.is_empty() {
-        let server = server_beside(config, budget.account(), &mut pins)?;
-        let offer = offer(&server, &ledger, tracer.as_ref(), None);
-        tenants.push(Tenant::new(ANYONE.to_owned(), None, true, offer, limits));
-        cores.push((ANYONE.to_owned(), server));
-        tracing::warn!(
-            "any program on this machine can call the tools; give --token-file to serve only \
-             holders of a token"
-        );
-    } else {
-        pins.expect(configs.iter().flat_map(|own| &own.grants));
-        for (entry, mut own) in tokens.iter().zip(configs) {
-            own.hidden.clone_from(&config.hidden);
-            own.undo.allowed.clone_from(&config.undo.allowed);
-            // The operator has set the limit of the total.
-            own.search_memory_bytes = search_memory_bytes;
-            let server = server_beside(&own, budget.account(), &mut pins)
-                .with_context(|| format!("the token `{}`", entry.name))?;
-            tenants.push(tenant_of(entry, &server, &ledger, tracer.as_ref(), limits));
-            cores.push((entry.name.clone(), server));
-        }
-        if cli.http.stdio {
-            cores.insert(
-                0,
-                (
-                    STDIO.to_owned(),
-                    server_beside(config, budget.account(), &mut pins)?,
-                ),
-            );
-        }
-    }
+    let observers = observers.chain([Arc::clone(&recent) as Arc<dyn Observer>]);
+    let ledger = Ledger::new(observers.collect());
+
+    let mut factory = TenantFactory {
+        limits,
+        ledger: Arc::clone(&ledger),
+        tracer: tracer.clone(),
+        budget: Budget::new(config.memory.call_bytes),
+        pins: Pins::default(),
+    };
+    let (roster, cores) = start_tenants(&mut factory, cli, &config, &tokens, &tenants)?;
     let manager = Notifier::connect(manager.as_deref()).unwrap_or_else(|error| {
         tracing::warn!("the service manager does not listen at NOTIFY_SOCKET: {error}");
         Notifier::nobody()
     });
-    settings.tracer.clone_from(&tracer);
-    let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
-    let reach = Reach::of(cores.iter().map(|(_, server)| server.services()), system);
-    cores
-        .iter()
-        .try_for_each(|(_, server)| reach.keeps_cache_apart(server.services()))?;
-    secrets.kept_from(&reach)?;
-    let roster = Roster::new(tenants);
-    let mut provisioning = Provisioning {
-        options: cli.options.clone(),
-        hidden: config.hidden.clone(),
-        limits,
-        ledger: Arc::clone(&ledger),
-        tracer,
-        log: log.cloned(),
-        domain: Vec::new(),
-        pins: Pins::default(),
-        ground: None,
-        undo_places: Vec::new(),
-        search_memory_bytes,
-        budget,
+    settings.tracer = tracer;
+    let reach = check_reach(&config, &cores, &secrets)?;
+
+    let later = if cli.http.token_file.is_some() {
+        LaterDirectories::open(&config, &cores, &mut factory.pins)?
+    } else {
+        LaterDirectories::default()
     };
-    let (mut more, mut yard) = (Vec::new(), None);
-    if cli.http.token_file.is_some() {
-        let offered = Policy::open_pinned(&config.grants, &config.restrictions(), &mut pins)?;
-        let roots = cores
-            .iter()
-            .flat_map(|(_, server)| server.services().policy.roots())
-            .chain(offered.roots());
-        let roots: Vec<&Root> = roots.collect();
-        provisioning.domain = roots
-            .iter()
-            .filter_map(|root| Some((provisioning::id(root)?, root.writable())))
-            .collect();
-        let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
-        // Without one, the commands of new tenants are refused, as those of all tenants are then.
-        yard = ScratchParent::make(config, &paths).ok();
-        provisioning.ground = yard.as_ref().map(|yard| yard.scratch().path().to_owned());
-        for root in offered.roots() {
-            more.push((
-                root.as_fd()
-                    .try_clone_to_owned()
-                    .context("an allowed directory")?,
-                root.writable(),
-            ));
-        }
-        provisioning.undo_places = undo_places(config, &offered)?;
-        for place in &provisioning.undo_places {
-            more.push((open_place(place)?, true));
-        }
-        if let Some(yard) = &yard {
-            more.push((
-                yard.scratch()
-                    .as_fd()
-                    .try_clone_to_owned()
-                    .context("the private directory")?,
-                true,
-            ));
-        }
-    }
-    provisioning.pins = pins;
     let tls = settings.tls.clone();
     let reloader = if cli.http.token_file.is_some() || tls.is_some() {
-        let (args, served, roster) = (cli.http.clone(), tokens, Arc::clone(&roster));
+        let running = RunningServer {
+            options: cli.options.clone(),
+            hidden: config.hidden.clone(),
+            scratch_parent: later.scratch_parent.as_ref().map(ScratchParent::path),
+            undo_places: later.undo_places,
+            search_bytes,
+        };
         Some(Reloader::start(Reload {
-            args,
+            args: cli.http.clone(),
             secrets,
             reach,
-            served,
-            roster,
-            provisioning,
-            yard,
+            served: tokens,
+            roster: Arc::clone(&roster),
+            provisioning: Provisioning {
+                running,
+                factory,
+                log: log.cloned(),
+                domain: later.domain,
+            },
+            scratch_parent: later.scratch_parent,
             tls,
         })?)
     } else {
         None
     };
     settings.again = reloader.as_ref().map(Reloader::sender);
-    let limits = config.client_limits;
     Ok(Servers {
         listener,
         settings,
@@ -250,11 +168,58 @@ pub fn prepare(
         recent,
         ledger,
         cores,
-        more,
+        more: later.handles,
         reloader,
-        limits,
+        config,
         manager,
     })
+}
+
+/// Starts the server of each token, or that of all clients if there are no tokens.
+fn start_tenants(
+    factory: &mut TenantFactory,
+    cli: &ServerArgs,
+    config: &Config,
+    tokens: &[TokenEntry],
+    configs: &[Config],
+) -> Result<(Arc<Roster>, NamedServers)> {
+    factory.pins.expect(config.grants.iter());
+    if tokens.is_empty() {
+        let server = factory.server(config)?;
+        let roster = Roster::new(vec![factory.anyone(&server)]);
+        tracing::warn!(
+            "any program on this machine can call the tools; give --token-file to serve only \
+             holders of a token"
+        );
+        return Ok((roster, vec![(ANYONE.to_owned(), server)]));
+    }
+
+    let mut tenants = Vec::new();
+    let mut cores = Vec::new();
+    let grants = configs.iter().flat_map(|config| &config.grants);
+    factory.pins.expect(grants);
+    for (entry, config) in tokens.iter().zip(configs) {
+        let server = factory
+            .server(config)
+            .with_context(|| format!("the token `{}`", entry.name))?;
+        tenants.push(factory.tenant(entry, &server));
+        cores.push((entry.name.clone(), server));
+    }
+    if cli.http.stdio {
+        cores.insert(0, (STDIO.to_owned(), factory.server(config)?));
+    }
+    Ok((Roster::new(tenants), cores))
+}
+
+/// Returns the paths that agents can reach. Fails if these include caches of others, or secrets.
+fn check_reach(config: &Config, cores: &NamedServers, secrets: &Secrets) -> Result<Reach> {
+    let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
+    let reach = Reach::of(cores.iter().map(|(_, server)| server.services()), system);
+    cores
+        .iter()
+        .try_for_each(|(_, server)| reach.keeps_cache_apart(server.services()))?;
+    secrets.kept_from(&reach)?;
+    Ok(reach)
 }
 
 /// Binds a listener with a long backlog. The system drops connections beyond it, and their clients
@@ -354,6 +319,11 @@ pub fn serve_mock(
 }
 
 impl Servers {
+    /// Configuration of clients without a token.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// The address that the server listens at.
     pub fn address(&self) -> Result<String> {
         Ok(self
@@ -419,8 +389,12 @@ impl Servers {
                     self.settings.tracer.as_ref(),
                     Way::Stdio,
                 ));
-                let stdio_server =
-                    StdioServer::new(session, input, Writer::to_descriptor(output)?, self.limits)?;
+                let stdio_server = StdioServer::new(
+                    session,
+                    input,
+                    Writer::to_descriptor(output)?,
+                    self.config.client_limits,
+                )?;
                 let run = move || stdio_server.run(Some(ended.as_fd())).map(drop);
                 Some(
                     thread::Builder::new()
@@ -470,15 +444,6 @@ impl Servers {
         }
         served.with_context(|| format!("{address} cannot be served"))
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a directory of the operator's, for the domain of this process"
-)]
-fn open_place(path: &Path) -> Result<OwnedFd> {
-    let place = std::fs::File::open(path).with_context(|| format!("`{}`", path.display()))?;
-    Ok(place.into())
 }
 
 fn random_number() -> Result<u32> {

@@ -7,49 +7,29 @@
 //! Threads inside the domain read and write the files. So a new tenant's directories must lie below
 //! those of the domain, and so must the private directory of its commands.
 
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use replay_base::budget::Budget;
-use replay_files::policy::{Hidden, Pins, Root};
-use replay_mcp::sessions::Ledger;
-use replay_mcp::telemetry::Tracer;
-use replay_mcp::transport::http::{Leavings as _, Tenant, TenantLimits};
+use replay_files::policy::{Pins, Policy, Root};
+use replay_mcp::transport::http::{Leavings as _, Tenant};
 use replay_sandbox::{Scratch, ScratchHold};
 
-use super::registry::{ServerLeavings, tenant_of};
+use super::registry::{NamedServers, ServerLeavings, TenantFactory};
 use crate::audit::AuditLog;
-use crate::cli::Options;
-use crate::compose::{private_directory, server_beside};
-use crate::config::{Config, TokenEntry};
+use crate::compose::{private_directory, undo_places};
+use crate::config::{Config, RunningServer, TokenEntry};
 use crate::secrets::{Reach, Secrets};
 use crate::server::Server;
 
 /// Resources from which new tenants are served.
 pub struct Provisioning {
-    /// Options of the server's command line.
-    pub options: Options,
-    /// Paths hidden from all agents.
-    pub hidden: Vec<Hidden>,
-    /// Limits of tenants without limits of their own.
-    pub limits: TenantLimits,
-    /// Ledger in which calls are entered.
-    pub ledger: Arc<Ledger>,
-    pub tracer: Option<Arc<Tracer>>,
+    pub running: RunningServer,
+    pub factory: TenantFactory,
     pub log: Option<Arc<AuditLog>>,
-    /// Pinned directories of all tenants, including former ones.
-    pub pins: Pins,
     /// Directories of the domain, and `true` for each that is writable in it.
     pub domain: Vec<(Id, bool)>,
-    /// Parent of the private directories of commands.
-    pub ground: Option<PathBuf>,
-    /// Directories for undo data.
-    pub undo_places: Vec<PathBuf>,
-    /// Memory left for search caches.
-    pub search_memory_bytes: usize,
-    /// The memory budget that all tenants share.
-    pub budget: Arc<Budget>,
 }
 
 pub type Id = (u64, u64);
@@ -70,9 +50,8 @@ impl ScratchParent {
         Ok(Self { scratch, hold })
     }
 
-    /// The directory, for the domain of the process.
-    pub fn scratch(&self) -> &Scratch {
-        &self.scratch
+    pub fn path(&self) -> PathBuf {
+        self.scratch.path().to_owned()
     }
 
     /// Removes the directory. Do not call it inside the domain, which covers only its contents.
@@ -81,8 +60,71 @@ impl ScratchParent {
     }
 }
 
+/// Directories for tokens that are added later, all inside the domain of the process.
+#[derive(Default)]
+pub struct LaterDirectories {
+    /// Directories of the domain, and `true` for each that is writable in it.
+    pub domain: Vec<(Id, bool)>,
+    /// Directories to add to the domain; `true` if writable.
+    pub handles: Vec<(OwnedFd, bool)>,
+    /// Parent of the private directories of commands. Without one, the commands of new tenants are
+    /// refused, as those of all tenants are then.
+    pub scratch_parent: Option<ScratchParent>,
+    /// Directories for undo data.
+    pub undo_places: Vec<PathBuf>,
+}
+
+impl LaterDirectories {
+    /// Opens and creates them for a server beside the servers of the first tenants.
+    pub fn open(config: &Config, servers: &NamedServers, pins: &mut Pins) -> Result<Self> {
+        let offered = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
+        let roots: Vec<&Root> = servers
+            .iter()
+            .flat_map(|(_, server)| server.services().policy.roots())
+            .chain(offered.roots())
+            .collect();
+        let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
+        let scratch_parent = ScratchParent::make(config, &paths).ok();
+
+        let mut handles = Vec::new();
+        for root in offered.roots() {
+            handles.push((duplicate(root, "an allowed directory")?, root.writable()));
+        }
+        let undo_places = undo_places(config, &offered)?;
+        for place in &undo_places {
+            handles.push((open_place(place)?, true));
+        }
+        if let Some(parent) = &scratch_parent {
+            handles.push((duplicate(&parent.scratch, "the private directory")?, true));
+        }
+        Ok(Self {
+            domain: roots
+                .iter()
+                .filter_map(|root| Some((id(root)?, root.writable())))
+                .collect(),
+            handles,
+            scratch_parent,
+            undo_places,
+        })
+    }
+}
+
+/// Duplicates the handle of a directory, which `what` names in errors.
+fn duplicate(directory: &impl AsFd, what: &'static str) -> Result<OwnedFd> {
+    directory.as_fd().try_clone_to_owned().context(what)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a directory of the operator's, for the domain of this process"
+)]
+fn open_place(path: &Path) -> Result<OwnedFd> {
+    let place = std::fs::File::open(path).with_context(|| format!("`{}`", path.display()))?;
+    Ok(place.into())
+}
+
 /// The directory's device and inode, as a domain identifies it; `None` if stat fails.
-pub fn id(root: &Root) -> Option<Id> {
+fn id(root: &Root) -> Option<Id> {
     let stat = rustix::fs::fstat(root).ok()?;
     Some((stat.st_dev, stat.st_ino))
 }
@@ -91,12 +133,13 @@ impl Provisioning {
     /// Announces the coming entries. A path of one tenant must not lead through a symlink that
     /// another tenant could make.
     pub fn expect(&mut self, entries: &[TokenEntry]) {
-        self.pins.expect_nothing();
+        self.factory.pins.expect_nothing();
         let configs: Vec<Config> = entries
             .iter()
-            .filter_map(|entry| Config::for_token(&self.options, entry).ok())
+            .filter_map(|entry| Config::for_added_token(entry, &self.running).ok())
             .collect();
-        self.pins
+        self.factory
+            .pins
             .expect(configs.iter().flat_map(|config| &config.grants));
     }
 
@@ -108,35 +151,21 @@ impl Provisioning {
         secrets: &mut Secrets,
         others: &Reach,
     ) -> Result<(Arc<Tenant>, Reach)> {
-        let mut config = Config::for_token(&self.options, entry)?;
+        let config = Config::for_added_token(entry, &self.running)?;
         let files = &config.sandbox.secret_files;
         files
             .iter()
             .try_for_each(|file| others.keeps_apart("--credential", file))?;
         secrets.add_credentials(files);
-        config.hidden.clone_from(&self.hidden);
-        config.ground.clone_from(&self.ground);
-        config.undo.places = Some(self.undo_places.clone());
-        // Later tenants need a share as well; a restart divides the memory anew.
-        config.search_memory_bytes = self.search_memory_bytes / 2;
-        let server = server_beside(&config, self.budget.account(), &mut self.pins)?;
+        let server = self.factory.server(&config)?;
         let apart = others.keeps_cache_apart(server.services());
         let admitted = apart.and_then(|()| self.check(&config, entry, &server, secrets));
         if admitted.is_err() {
             ServerLeavings(Arc::clone(&server)).remove();
         }
         let reach = admitted?;
-        self.search_memory_bytes -= config.search_memory_bytes;
-        Ok((
-            tenant_of(
-                entry,
-                &server,
-                &self.ledger,
-                self.tracer.as_ref(),
-                self.limits,
-            ),
-            reach,
-        ))
+        self.running.search_bytes -= config.memory.search_bytes;
+        Ok((self.factory.tenant(entry, &server), reach))
     }
 
     fn check(
@@ -166,7 +195,8 @@ impl Provisioning {
         }
         let scratch = services.commands.scratch.as_ref().map(Scratch::path);
         if let Some(scratch) = scratch.filter(|scratch| {
-            self.ground
+            self.running
+                .scratch_parent
                 .as_ref()
                 .is_none_or(|at| !scratch.starts_with(at))
         }) {

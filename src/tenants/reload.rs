@@ -31,7 +31,7 @@ pub struct Reload {
     pub roster: Arc<Roster>,
     pub provisioning: Provisioning,
     /// Parent of the private directories of new tenants' commands.
-    pub yard: Option<ScratchParent>,
+    pub scratch_parent: Option<ScratchParent>,
     /// TLS, if enabled.
     pub tls: Option<Arc<Encryption>>,
 }
@@ -91,8 +91,8 @@ impl Reload {
                 }
             }
         }
-        if let Some(yard) = self.yard {
-            yard.remove();
+        if let Some(parent) = self.scratch_parent {
+            parent.remove();
         }
     }
 

@@ -35,7 +35,7 @@ fn server(dir: &TempDir) -> Arc<Server> {
         "--allow-write".into(),
         dir.path().to_path_buf(),
     ];
-    let config = Config::resolve(&Cli::try_parse_from(words).unwrap().server.options).unwrap();
+    let config = Config::for_server(&Cli::try_parse_from(words).unwrap().server.options).unwrap();
     alone(&config).unwrap()
 }
 

@@ -208,7 +208,7 @@ fn direct(name: &'static str, tier: &'static str, dir: &Path) -> Contender<'stat
             let server = match &mut kept {
                 Some(server) => server,
                 none => {
-                    let config = Config::resolve(&Cli::try_parse_from(&words)?.server.options)?;
+                    let config = Config::for_server(&Cli::try_parse_from(&words)?.server.options)?;
                     none.insert(replay::alone(&config)?)
                 }
             };

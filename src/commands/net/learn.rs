@@ -60,9 +60,9 @@ pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Resu
         .map(|path| File::create(path).with_context(|| format!("--out `{}`", path.display())))
         .transpose()?;
     let learned = Arc::new(Learned::default());
-    let mut config = Config::for_learning(options, Arc::clone(&learned))?;
+    let config = Config::for_learning(options, Arc::clone(&learned))?;
     let proxies = proxies(&config.sandbox.environment);
-    let status = run_program(&mut config, program)?;
+    let status = run_program(config, program)?;
     let mut err = io::stderr();
     for (name, why) in learned.unresolved() {
         tell(format!("replay: the name {name} was not resolved: {why}"));

@@ -14,7 +14,7 @@ use crate::config::Config;
 
 /// Renders the explanation. If no walls can be built, explains those of the best tier.
 pub fn explain(options: &Options) -> Result<String> {
-    let config = &Config::resolve(options)?;
+    let config = &Config::for_server(options)?;
     let server = alone(config)?;
     let (policy, commands) = (&server.services().policy, &server.services().commands);
     let standing = &commands.standing;

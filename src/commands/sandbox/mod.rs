@@ -34,7 +34,7 @@ pub fn run(action: &SandboxAction) -> Result<ExitCode> {
             Ok(status(holds))
         }
         SandboxAction::Run { confined, program } => Ok(ExitCode::from(run_program(
-            &mut Config::resolve(&confined.options())?,
+            Config::for_program(&confined.options())?,
             program,
         )?)),
     }
@@ -106,7 +106,7 @@ pub fn output(
 
 /// Runs one program with the streams of this process in the first allowed directory, and returns
 /// its exit status. Forwards signals to the program and its children.
-pub fn run_program(config: &mut Config, program: &[OsString]) -> Result<u8> {
+pub fn run_program(config: Config, program: &[OsString]) -> Result<u8> {
     logging(config.log_level);
     let signals = catch(&[
         Signal::SIGTERM,

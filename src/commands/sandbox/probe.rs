@@ -37,7 +37,7 @@ pub fn probe(mut options: Options) -> Result<(String, bool)> {
     options.directories.allow = Vec::new();
     options.directories.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
     options.directories.allow_read = vec![base.0.join("ro")];
-    let config = Config::resolve(&options)?;
+    let config = Config::for_server(&options)?;
     let server = alone(&config)?;
     let commands = &server.services().commands;
     let launcher = launcher(commands)?;

@@ -33,7 +33,7 @@ pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
         own_program()?,
         arguments(&asked.allow, &with_new_names(asked.flags.clone()))?,
     );
-    let server = alone(&Config::resolve(&parse_flags(&args)?.server.options)?)?;
+    let server = alone(&Config::for_server(&parse_flags(&args)?.server.options)?)?;
     let services = server.services();
     let args = args
         .iter()
