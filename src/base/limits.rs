@@ -351,7 +351,7 @@ pub const HTTP_RATE_PER_MINUTE: u64 = 100;
 pub const HTTP_RATE_BURST: u64 = 100;
 /// Requests of one tenant in a minute that are no messages, such as those for `/metrics` and
 /// `/activity`, if there is a limit for messages.
-pub const HTTP_LOOKS_PER_MINUTE: u64 = 600;
+pub const HTTP_STATUS_PER_MINUTE: u64 = 600;
 /// Calls of one tenant that run at the same time, unless the operator says otherwise.
 pub const MAX_HTTP_CALLS: u64 = 32;
 /// Tokens in one file.

@@ -27,7 +27,7 @@ use replay_files::policy::Pins;
 use replay_mcp::sessions::{Ledger, Observer, Recent, Service, Session, Traced, Way};
 use replay_mcp::telemetry::Tracer;
 use replay_mcp::transport::http::{
-    NoLeavings, Offer, Roster, Settings, Tenant, TenantLimits, Usage, serve,
+    NoBackgroundWork, Roster, Settings, Tenant, TenantBackend, TenantLimits, Usage, serve,
 };
 use replay_mcp::transport::{Limits, StdioServer, Writer};
 use replay_sandbox::Tier;
@@ -283,14 +283,14 @@ pub fn serve_mock(
     };
     let recent = Recent::new(random_number()?);
     let ledger = Ledger::new(vec![Arc::clone(&recent) as Arc<dyn Observer>]);
-    let offer = Offer {
+    let backend = TenantBackend {
         service: ledger.over(Arc::clone(service), ANYONE),
         tools: Vec::new(),
         usage: Box::new(Usage::default),
         place: Box::new(|| Value::Null),
-        leavings: Box::new(NoLeavings),
+        background_work: Box::new(NoBackgroundWork),
     };
-    let tenant = Tenant::new(ANYONE.to_owned(), None, true, offer, held);
+    let tenant = Tenant::new(ANYONE.to_owned(), None, true, backend, held);
     let settings = Settings {
         limits,
         hosts: Vec::new(),
@@ -431,7 +431,7 @@ impl Servers {
                 .roster
                 .all()
                 .iter()
-                .map(|tenant| tenant.remove_leavings())
+                .map(|tenant| tenant.remove_background_work())
                 .sum::<usize>();
         if let Some(reloader) = self.reloader {
             reloader.end();

@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use replay_files::policy::{Pins, Policy, Root};
-use replay_mcp::transport::http::{Leavings as _, Tenant};
+use replay_mcp::transport::http::{BackgroundWork as _, Tenant};
 use replay_sandbox::{Scratch, ScratchHold};
 
-use super::registry::{NamedServers, ServerLeavings, TenantFactory};
+use super::registry::{NamedServers, ServerBackgroundWork, TenantFactory};
 use crate::audit::AuditLog;
 use crate::compose::{private_directory, undo_places};
 use crate::config::{Config, RunningServer, TokenEntry};
@@ -161,7 +161,7 @@ impl Provisioning {
         let apart = others.keeps_cache_apart(server.services());
         let admitted = apart.and_then(|()| self.check(&config, entry, &server, secrets));
         if admitted.is_err() {
-            ServerLeavings(Arc::clone(&server)).remove();
+            ServerBackgroundWork(Arc::clone(&server)).remove();
         }
         let reach = admitted?;
         self.running.search_bytes -= config.memory.search_bytes;

@@ -1,4 +1,4 @@
-//! Tenants of a server: the service of each, and the remains of its calls.
+//! Tenants of a server: the service of each, and the work that its calls leave behind.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use replay_base::budget::Budget;
 use replay_files::policy::Pins;
 use replay_mcp::sessions::{Ledger, Traced, Way};
 use replay_mcp::telemetry::Tracer;
-use replay_mcp::transport::http::{Leavings, Offer, Tenant, TenantLimits, Usage};
+use replay_mcp::transport::http::{BackgroundWork, Tenant, TenantBackend, TenantLimits, Usage};
 use replay_sandbox::exec::BackgroundCommands;
 
 use crate::compose::server_beside;
@@ -42,8 +42,8 @@ impl TenantFactory {
 
     /// Returns the tenant of all clients, if there are no tokens.
     pub fn anyone(&self, server: &Arc<Server>) -> Arc<Tenant> {
-        let offer = self.offer(server, None);
-        Tenant::new(ANYONE.to_owned(), None, true, offer, self.limits)
+        let backend = self.backend(server, None);
+        Tenant::new(ANYONE.to_owned(), None, true, backend, self.limits)
     }
 
     /// Returns the tenant of a token, served by `server`.
@@ -52,13 +52,13 @@ impl TenantFactory {
             entry.name.clone(),
             entry.digest(),
             entry.operator,
-            self.offer(server, Some(&entry.name)),
+            self.backend(server, Some(&entry.name)),
             entry.limits(self.limits),
         )
     }
 
-    /// Returns the offer of this server to the holder of the named token, or to anyone.
-    fn offer(&self, server: &Arc<Server>, token: Option<&str>) -> Offer {
+    /// Returns the backend for the holder of the named token, or for anyone.
+    fn backend(&self, server: &Arc<Server>, token: Option<&str>) -> TenantBackend {
         let tools = server.names().map(str::to_owned).collect();
         let service = self.ledger.over(server.clone(), token.unwrap_or(ANYONE));
         let way = Way::Http(token.map(str::to_owned));
@@ -85,21 +85,21 @@ impl TenantFactory {
         });
         let described = Arc::clone(server);
         let place = Box::new(move || described.place());
-        let leavings = Box::new(ServerLeavings(Arc::clone(server)));
-        Offer {
+        let background_work = Box::new(ServerBackgroundWork(Arc::clone(server)));
+        TenantBackend {
             service,
             tools,
             usage,
             place,
-            leavings,
+            background_work,
         }
     }
 }
 
 /// Processes and files that the calls of one server have left behind.
-pub struct ServerLeavings(pub Arc<Server>);
+pub struct ServerBackgroundWork(pub Arc<Server>);
 
-impl Leavings for ServerLeavings {
+impl BackgroundWork for ServerBackgroundWork {
     fn end(&self) {
         self.0.end_left_behind();
     }

@@ -94,7 +94,7 @@ pub struct CallRunner {
 }
 
 /// Permission to run inline on a shared thread, until dropped.
-struct Turn {
+struct InlinePermit {
     held: InlineCall,
     _permit: Option<OwnedSemaphorePermit>,
 }
@@ -130,18 +130,18 @@ impl CallRunner {
     /// connection notices the disconnect, and reads further messages.
     pub fn start(self, place: QueuePlace, work: Work) -> Pending {
         Pending::Task(tokio::spawn(async move {
-            let Some(turn) = self.turn_now(&place, &work) else {
+            let Some(permit) = self.inline_permit(&place, &work) else {
                 return self.serve(&place, work).await;
             };
-            let (answer, id) = self.now(turn, work)?;
+            let (answer, id) = self.serve_inline(permit, work)?;
             Some(self.account(answer, id.as_ref()).await)
         }))
     }
 
-    /// Returns a turn if the work is quick and can begin now, so that this shared thread may run
+    /// Returns a permit if the work is quick and can begin now, so that this shared thread may run
     /// it. A switch to another thread takes longer than reading a small file. A hang here would go
     /// unnoticed, so the service must be prompt.
-    fn turn_now(&self, place: &QueuePlace, work: &Work) -> Option<Turn> {
+    fn inline_permit(&self, place: &QueuePlace, work: &Work) -> Option<InlinePermit> {
         let queue = match work {
             Work::Request(ticket, message, queue)
                 if ticket.weight == Weight::Quick && message.bytes.len() <= QUICK_BYTES =>
@@ -155,22 +155,22 @@ impl CallRunner {
         }
         let permit = match queue {
             Queue::None => None,
-            Queue::Calls => Some(place.turn_now()?),
+            Queue::Calls => Some(place.free_permit()?),
             Queue::Waits => return None,
         };
         let held = self
             .tenant
             .monitor
             .begin(Instant::now().into_std(), ThreadUsage::now)?;
-        Some(Turn {
+        Some(InlinePermit {
             held,
             _permit: permit,
         })
     }
 
     /// Serves the work on this thread. Returns the reply and its id.
-    fn now(&self, turn: Turn, work: Work) -> Option<(EncodedReply, Option<Id>)> {
-        let Turn { held, _permit } = turn;
+    fn serve_inline(&self, permit: InlinePermit, work: Work) -> Option<(EncodedReply, Option<Id>)> {
+        let InlinePermit { held, _permit } = permit;
         let id = work.id();
         let outbox = InlineOutbox {
             inner: &*self.outbox,
@@ -193,10 +193,10 @@ impl CallRunner {
             Work::Batch(_, ids, _) => (ids.clone(), Queue::Calls, true),
         };
         // Released at the end even if the thread hangs: other calls must not wait for it.
-        let _turn = match queue {
+        let _permit = match queue {
             Queue::None => None,
-            Queue::Calls => Some(place.turn(false).await?),
-            Queue::Waits => Some(place.turn(true).await?),
+            Queue::Calls => Some(place.wait_for_permit(false).await?),
+            Queue::Waits => Some(place.wait_for_permit(true).await?),
         };
         let (give_up, mut given_up) = mpsc::channel(1);
         self.conversation.wait(&ids, &give_up);

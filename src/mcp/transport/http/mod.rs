@@ -35,5 +35,5 @@ mod websocket;
 
 pub use roster::Roster;
 pub use server::{Settings, serve};
-pub use tenant::{Leavings, NoLeavings, Offer, Tenant, TenantLimits, Usage};
+pub use tenant::{BackgroundWork, NoBackgroundWork, Tenant, TenantBackend, TenantLimits, Usage};
 pub use tls::{Encryption, server_config};

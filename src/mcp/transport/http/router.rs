@@ -14,7 +14,7 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode, Version};
-use replay_base::limits::HTTP_LOOKS_PER_MINUTE;
+use replay_base::limits::HTTP_STATUS_PER_MINUTE;
 use tokio::sync::watch;
 
 use super::activity::Open;
@@ -321,10 +321,11 @@ async fn page(context: &Context, tenant: &Arc<Tenant>, head: &Parts) -> Reply {
             method_not_allowed("GET")
         }
         _ if is_told && !is_get => method_not_allowed("GET"),
-        _ if let Err(wait) = tenant.look() => {
+        _ if let Err(wait) = tenant.charge_status() => {
             tenant.metrics.rate_limited.fetch_add(1, Relaxed);
-            let text =
-                format!("more than {HTTP_LOOKS_PER_MINUTE} requests in a minute, besides messages");
+            let text = format!(
+                "more than {HTTP_STATUS_PER_MINUTE} requests in a minute, besides messages"
+            );
             return later(StatusCode::TOO_MANY_REQUESTS, None, wait, &text);
         }
         "/activity" => watching::list(

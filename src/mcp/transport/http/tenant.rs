@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use replay_base::budget::{Account, Purpose, Share};
-use replay_base::limits::{HTTP_LOOKS_PER_MINUTE, MAX_HTTP_WEBSOCKETS, MAX_WAITING_REQUESTS};
+use replay_base::limits::{HTTP_STATUS_PER_MINUTE, MAX_HTTP_WEBSOCKETS, MAX_WAITING_REQUESTS};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -24,7 +24,7 @@ const TOKEN_END_MS: u64 = 15_000;
 /// Polling interval for that, in milliseconds.
 const TOKEN_END_LOOK_MS: u64 = 5;
 /// Such requests that a tenant who was silent may send at once.
-const HTTP_LOOKS_BURST: u64 = 600;
+const HTTP_STATUS_BURST: u64 = 600;
 /// Calls of one tenant that may wait for a place before more are refused.
 const MAX_HTTP_WAITING_CALLS: usize = 256;
 /// Polling interval for that, in milliseconds.
@@ -71,7 +71,7 @@ impl Usage {
 }
 
 /// Service and callbacks of a tenant.
-pub struct Offer {
+pub struct TenantBackend {
     pub service: Arc<dyn Service>,
     /// Tool names for metrics by name.
     pub tools: Vec<String>,
@@ -79,12 +79,12 @@ pub struct Offer {
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
     /// Returns the status of its server, as `Server::place` does.
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
-    /// Remains of its calls.
-    pub leavings: Box<dyn Leavings>,
+    /// Work that outlives its calls.
+    pub background_work: Box<dyn BackgroundWork>,
 }
 
-/// Remains of calls for later calls of the same tenant, such as background commands.
-pub trait Leavings: Send + Sync {
+/// Work that outlives the calls of a tenant, such as background commands.
+pub trait BackgroundWork: Send + Sync {
     /// Ends all that runs, and prevents new commands.
     fn end(&self);
     /// Returns true if nothing runs any more. Call it when no call runs.
@@ -94,11 +94,11 @@ pub trait Leavings: Send + Sync {
     fn remove(&self) -> usize;
 }
 
-/// Remains of a service whose calls leave nothing.
+/// No work: the calls of the service leave nothing behind.
 #[derive(Debug)]
-pub struct NoLeavings;
+pub struct NoBackgroundWork;
 
-impl Leavings for NoLeavings {
+impl BackgroundWork for NoBackgroundWork {
     fn end(&self) {}
 
     fn have_ended(&self) -> bool {
@@ -131,7 +131,7 @@ pub struct Tenant {
     /// Returns the current usage.
     pub usage: Box<dyn Fn() -> Usage + Send + Sync>,
     pub place: Box<dyn Fn() -> Value + Send + Sync>,
-    leavings: Box<dyn Leavings>,
+    background_work: Box<dyn BackgroundWork>,
     pub metrics: Arc<Metrics>,
     pub sessions: Sessions,
     bucket: Mutex<Bucket>,
@@ -148,8 +148,8 @@ pub struct Tenant {
     websockets: Arc<AtomicUsize>,
     /// Senders that end its connections, by connection number.
     leaves: Mutex<HashMap<u64, oneshot::Sender<()>>>,
-    /// Rate limit of requests that are no messages.
-    looks: Mutex<Bucket>,
+    /// Rate limit of status requests, which are no messages.
+    status_bucket: Mutex<Bucket>,
     /// Detects calls that block shared threads.
     pub monitor: BlockingMonitor,
 }
@@ -185,7 +185,7 @@ impl Drop for QueuePlace {
 impl QueuePlace {
     /// Waits until the call may run. It may run while the permit lives. `only_waits` selects the
     /// queue of calls without work.
-    pub async fn turn(&self, only_waits: bool) -> Option<OwnedSemaphorePermit> {
+    pub async fn wait_for_permit(&self, only_waits: bool) -> Option<OwnedSemaphorePermit> {
         let kind = if only_waits {
             &self.tenant.waits
         } else {
@@ -195,29 +195,29 @@ impl QueuePlace {
     }
 
     /// Returns a permit for a call that works, if one is free.
-    pub fn turn_now(&self) -> Option<OwnedSemaphorePermit> {
+    pub fn free_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.tenant.calls).try_acquire_owned().ok()
     }
 }
 
 impl Tenant {
-    /// Creates a tenant for this offer. Without a digest it serves clients without tokens.
+    /// Creates a tenant with this backend. Without a digest it serves clients without tokens.
     pub fn new(
         name: String,
         digest: Option<[u8; 32]>,
         is_operator: bool,
-        offer: Offer,
+        backend: TenantBackend,
         limits: TenantLimits,
     ) -> Arc<Self> {
-        let looks = if limits.per_minute == 0 {
+        let status_rate = if limits.per_minute == 0 {
             0
         } else {
-            HTTP_LOOKS_PER_MINUTE
+            HTTP_STATUS_PER_MINUTE
         };
         let metrics = Arc::new(Metrics::default());
         let service = Arc::new(Metered::new(
-            offer.service,
-            offer.tools,
+            backend.service,
+            backend.tools,
             Arc::clone(&metrics),
         ));
         Arc::new(Self {
@@ -227,9 +227,9 @@ impl Tenant {
             sees_all: AtomicBool::new(is_operator),
             account: service.account(),
             service,
-            usage: offer.usage,
-            place: offer.place,
-            leavings: offer.leavings,
+            usage: backend.usage,
+            place: backend.place,
+            background_work: backend.background_work,
             metrics,
             sessions: Sessions::new(limits.max_sessions, limits.session_idle),
             bucket: Mutex::new(Bucket::new(limits.per_minute, limits.burst, Instant::now())),
@@ -241,7 +241,7 @@ impl Tenant {
             connections: Arc::default(),
             websockets: Arc::default(),
             leaves: Mutex::default(),
-            looks: Mutex::new(Bucket::new(looks, HTTP_LOOKS_BURST, Instant::now())),
+            status_bucket: Mutex::new(Bucket::new(status_rate, HTTP_STATUS_BURST, Instant::now())),
             monitor: BlockingMonitor::default(),
         })
     }
@@ -273,23 +273,23 @@ impl Tenant {
         *self.digest.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.sessions.close_all();
         self.hang_up();
-        self.leavings.end();
+        self.background_work.end();
         let until = Instant::now() + Duration::from_millis(TOKEN_END_MS);
         // No new call is queued: that needs the revoked token.
-        while self.open.load(SeqCst) > 0 || !self.leavings.have_ended() {
+        while self.open.load(SeqCst) > 0 || !self.background_work.have_ended() {
             if Instant::now() >= until {
                 return false;
             }
             thread::sleep(Duration::from_millis(TOKEN_END_LOOK_MS));
         }
-        self.leavings.remove();
+        self.background_work.remove();
         true
     }
 
     /// Removes the remains of its calls when the server ends. Returns the number of commands that
     /// still ran.
-    pub fn remove_leavings(&self) -> usize {
-        self.leavings.remove()
+    pub fn remove_background_work(&self) -> usize {
+        self.background_work.remove()
     }
 
     /// Returns true if it sees the calls of all tenants.
@@ -337,8 +337,8 @@ impl Tenant {
     }
 
     /// Charges one status request. The error is the time to wait.
-    pub fn look(&self) -> Result<(), Duration> {
-        self.looks
+    pub fn charge_status(&self) -> Result<(), Duration> {
+        self.status_bucket
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take(1, Instant::now())

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::conversation::Conversation;
-use super::tenant::{NoLeavings, Offer, Tenant, TenantLimits, Usage};
+use super::tenant::{NoBackgroundWork, Tenant, TenantBackend, TenantLimits, Usage};
 use crate::protocol::{Body, Outcome, Request};
 use crate::sessions::Weight;
 use crate::sessions::{AdmittedRequest, Service, Session};
@@ -47,13 +47,13 @@ pub fn tenant_serving(
     service: Arc<dyn Service>,
 ) -> Arc<Tenant> {
     let place = Box::new(|| Value::Null);
-    let leavings = Box::new(NoLeavings);
-    let offer = Offer {
+    let background_work = Box::new(NoBackgroundWork);
+    let backend = TenantBackend {
         service,
         tools: Vec::new(),
         usage: Box::new(usage),
         place,
-        leavings,
+        background_work,
     };
     let limits = TenantLimits {
         per_minute: 0,
@@ -63,5 +63,5 @@ pub fn tenant_serving(
         session_idle: Duration::from_secs(1),
         max_connections,
     };
-    Tenant::new(name.to_owned(), None, true, offer, limits)
+    Tenant::new(name.to_owned(), None, true, backend, limits)
 }
