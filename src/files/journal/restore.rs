@@ -27,8 +27,8 @@ use super::recorder::{At, Recorder, Writing};
 use super::scan::Survey;
 use super::store::{Changer, Misplaced, Store};
 
-/// A running undo.
-pub(super) struct Undo<'a> {
+/// Restoration of the objects of an entry, in two passes.
+pub(super) struct Restoration<'a> {
     pub(super) store: &'a Store,
     pub(super) goes_on: &'a dyn Fn() -> bool,
     pub(super) changer: Option<&'a dyn Changer>,
@@ -126,7 +126,7 @@ impl<'a> CurrentDir<'a> {
     }
 }
 
-impl Undo<'_> {
+impl Restoration<'_> {
     pub(super) fn run(&mut self) -> Result<(), JournalError> {
         let store = self.store;
         for pass in [Self::take_away, Self::put_back] {

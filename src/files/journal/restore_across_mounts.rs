@@ -15,12 +15,12 @@ use super::bytes::Bytes;
 use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir, stat_of, with_access};
 use super::recorder::At;
-use super::restore::{StagedName, Undo};
+use super::restore::{Restoration, StagedName};
 
 /// Prefix of temporary names, followed by the numbers of the undo and of the file.
 const PREFIX: &str = ".replay-undo";
 
-impl Undo<'_> {
+impl Restoration<'_> {
     /// Returns true if the object under a name lies on another mount than the store.
     pub(super) fn is_apart(&self, at: At<'_>) -> bool {
         let mount = |dir: BorrowedFd<'_>, name: &OsStr| {

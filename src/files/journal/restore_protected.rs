@@ -11,7 +11,7 @@ use super::entry::{OldObject, RootedPath};
 use super::error::JournalError;
 use super::object::{self, Id, Stat, open_dir};
 use super::recorder::At;
-use super::restore::Undo;
+use super::restore::Restoration;
 use super::store::{Changer, Misplaced};
 
 /// Directory that an undo moves to another place, or one in it.
@@ -27,7 +27,7 @@ struct ComingDir {
     is_unchanged: bool,
 }
 
-impl Undo<'_> {
+impl Restoration<'_> {
     /// Fails if an old object would come to a protected path and a call may have made it.
     pub(super) fn check_origin(&self, at: At<'_>, old: &OldObject) -> Result<(), JournalError> {
         let Some(guard) = self.guard.filter(|_| !old.stat.is_dir()) else {

@@ -17,7 +17,7 @@ use super::log::{EntryKind, Event};
 use super::memory::Memory;
 use super::object::{self, Id, Stat};
 use super::origin::Origins;
-use super::restore::Undo;
+use super::restore::Restoration;
 use super::scan::{Survey, SurveyGoal};
 use super::store::Store;
 use super::units::{KnownStates, Places, Search, Units};
@@ -298,7 +298,7 @@ impl Store {
         recorder.copied_bytes = None;
         let number = recorder.number();
 
-        let mut undo = Undo {
+        let mut restoration = Restoration {
             store: self,
             goes_on: &goes_on,
             changer: self.changer.as_deref().filter(|_| !options.freezes),
@@ -323,15 +323,15 @@ impl Store {
             remade: HashMap::new(),
             versions: HashMap::new(),
         };
-        let done = undo.run();
-        let Undo {
+        let done = restoration.run();
+        let Restoration {
             recorder,
             same,
             back,
             remade,
             versions,
             ..
-        } = undo;
+        } = restoration;
         let failed = done.and_then(|()| self.remove_links(entry, &back)).err();
 
         let to_the_end = || {

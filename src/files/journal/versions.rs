@@ -107,19 +107,22 @@ impl Versions<'_> {
 
     /// Returns true if the place, by its old name, is recorded.
     pub(super) fn is_noted(&self, place: &RootedPath) -> bool {
-        self.noted(&self.before, place).is_some()
+        self.name_record(&self.before, place).is_some()
     }
 
     /// Returns the object that was there before.
     pub(super) fn stat_before(&self, place: &RootedPath) -> Option<Stat> {
-        let id = self.noted(&self.before, place)?.before?;
+        let id = self.name_record(&self.before, place)?.before?;
         self.entries[0].olds.get(&id).map(|old| old.stat)
     }
 
     /// Returns the version at the end of the entry.
     pub fn after(&self, place: &RootedPath) -> Result<Option<Version>, JournalError> {
         let own = &self.entries[0];
-        let Some(id) = self.noted(&self.after, place).and_then(|noted| noted.after) else {
+        let Some(id) = self
+            .name_record(&self.after, place)
+            .and_then(|noted| noted.after)
+        else {
             return Ok(None);
         };
         let left = own
@@ -133,7 +136,11 @@ impl Versions<'_> {
         self.version(place, &stat, 1).map(Some)
     }
 
-    fn noted(&self, dirs: &HashMap<RootedPath, Id>, place: &RootedPath) -> Option<&NameRecord> {
+    fn name_record(
+        &self,
+        dirs: &HashMap<RootedPath, Id>,
+        place: &RootedPath,
+    ) -> Option<&NameRecord> {
         let path = &place.path.0;
         let (above, name) = match path.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&path[..at], &path[at + 1..]),
