@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use super::bpf::{Assembler, Label, Program, Test, Word};
 use table::{Clause, FilterAction, FilterRule};
-pub use table::{MARK, Rules, Sockets};
+pub use table::{FilterSettings, MARK, Sockets};
 pub(super) use table::{
     SYS_FCHMODAT2, SYS_GETXATTRAT, SYS_LISTXATTRAT, SYS_REMOVEXATTRAT, SYS_SETXATTRAT,
 };
@@ -85,9 +85,9 @@ pub fn computing() -> Program {
     code.finish(libc::SECCOMP_RET_KILL_PROCESS)
 }
 
-/// Builds the filter for these rules, to be loaded with `sys::seccomp::install_with_listener`.
-pub fn filter(rules: Rules) -> Program {
-    assemble(&table::lines(rules))
+/// Builds the filter for these settings, to be loaded with `sys::seccomp::install_with_listener`.
+pub fn filter(settings: FilterSettings) -> Program {
+    assemble(&table::lines(settings))
 }
 
 /// Assembles a filter with binary search, not line by line. The kernel evaluates every system call

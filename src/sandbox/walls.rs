@@ -15,7 +15,7 @@ use super::intercept::can_fetch;
 use super::landlock::{self, Options, Right, Ruleset, SCOPES_ABI, abi};
 use super::plan::{Extent, Network, Plan};
 use super::raw_string::RawString;
-use super::seccomp::{self, Rules, Sockets};
+use super::seccomp::{self, FilterSettings, Sockets};
 use super::{common_git, etc, mount, view};
 
 /// Restrictions of a program besides the view.
@@ -107,7 +107,7 @@ impl Walls {
             return Err(Fault::because("--allow-socket or --ssh-sign", cause));
         }
         let opened = plan.hide.is_some();
-        let rules = Rules {
+        let settings = FilterSettings {
             sockets: Sockets::Inet,
             unix,
             supervised: false,
@@ -121,12 +121,12 @@ impl Walls {
         } else {
             Sockets::Inet
         };
-        let intercepting = seccomp::filter(Rules {
+        let intercepting = seccomp::filter(FilterSettings {
             intercepted: true,
             sockets,
-            ..rules
+            ..settings
         });
-        let (ruleset, filter) = (entered, seccomp::filter(rules));
+        let (ruleset, filter) = (entered, seccomp::filter(settings));
         let scope = Options {
             scope_signals: false,
             ..options
@@ -196,7 +196,7 @@ impl Walls {
             .map(|(object, _)| true_path(object))
             .collect::<Result<_, _>>()?;
         let ruleset = Some(ruleset(&rules, options)?);
-        let rules = Rules {
+        let settings = FilterSettings {
             sockets,
             unix: false,
             supervised: true,
@@ -205,12 +205,12 @@ impl Walls {
             opened: false,
         };
         let asked = if host { Sockets::Asked } else { sockets };
-        let intercepting = seccomp::filter(Rules {
+        let intercepting = seccomp::filter(FilterSettings {
             intercepted: true,
             sockets: asked,
-            ..rules
+            ..settings
         });
-        let (filter, rules_of_supervisor) = (seccomp::filter(rules), Vec::new());
+        let (filter, rules_of_supervisor) = (seccomp::filter(settings), Vec::new());
         Ok(Self {
             ruleset,
             outer,

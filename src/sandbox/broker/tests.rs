@@ -18,7 +18,7 @@ use rustix::event::{PollFd, poll};
 use rustix::fs::{MemfdFlags, OFlags, RenameFlags, memfd_create, open, renameat_with};
 use tempfile::TempDir;
 
-use super::super::seccomp::{Rules, Sockets, filter};
+use super::super::seccomp::{FilterSettings, Sockets, filter};
 use super::*;
 
 mod together;
@@ -36,7 +36,7 @@ fn confined<T: Send>(
         let (send, receive) = mpsc::channel();
         let acting = scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let rules = Rules {
+            let settings = FilterSettings {
                 sockets: Sockets::None,
                 unix: false,
                 supervised: true,
@@ -44,7 +44,7 @@ fn confined<T: Send>(
                 journaled: false,
                 opened: false,
             };
-            send.send(install_with_listener(filter(rules).instructions()).unwrap())
+            send.send(install_with_listener(filter(settings).instructions()).unwrap())
                 .unwrap();
             act()
         });

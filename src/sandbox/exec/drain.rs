@@ -55,11 +55,12 @@ impl Pump {
             } else if course.countdown.is_up() {
                 course.time_out();
             }
-            let turn = course.turn([Some(background.bell.as_fd()), None, None], None, &mut take)?;
-            if turn.ready[0] {
+            let waited =
+                course.wait([Some(background.bell.as_fd()), None, None], None, &mut take)?;
+            if waited.ready[0] {
                 background.bell.hush();
             }
-            match turn.said {
+            match waited.said {
                 None => {}
                 Some((
                     Event::Ended {

@@ -345,8 +345,8 @@ impl ForegroundRun<'_> {
                 .as_ref()
                 .map(|(listening, _)| listening.as_fd());
             let mut take = |stream: usize, bytes: &[u8]| self.captured[stream].push(bytes);
-            let turn = course.turn([wake, heard, self.signals], Some(next), &mut take)?;
-            let [_, heard, asked] = turn.ready;
+            let waited = course.wait([wake, heard, self.signals], Some(next), &mut take)?;
+            let [_, heard, asked] = waited.ready;
             if asked && let Some(signal) = self.signals.and_then(received) {
                 course.countdown.pass_on(&course.job, signal);
                 self.asked_by = self.asked_by.or(Some(signal as i32));
@@ -357,7 +357,7 @@ impl ForegroundRun<'_> {
                     course.job.guarded = on_start(interception);
                 }
             }
-            match turn.said {
+            match waited.said {
                 None => {}
                 Some((Event::WouldChange, Some(report))) => {
                     self.would_change =

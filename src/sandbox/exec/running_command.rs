@@ -48,7 +48,7 @@ impl RunningCommand {
     /// Waits for the command or `others`, at most until `until` or the time limit. The caller
     /// checks the time limit ([`Countdown::is_up`]). Output goes to `take`, with the index of its
     /// stream.
-    pub(super) fn turn(
+    pub(super) fn wait(
         &mut self,
         others: [Option<BorrowedFd<'_>>; 3],
         until: Option<Instant>,

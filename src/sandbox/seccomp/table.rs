@@ -29,7 +29,7 @@ pub enum Sockets {
 /// Settings of a command's filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
-pub struct Rules {
+pub struct FilterSettings {
     pub sockets: Sockets,
     /// `true` if the command may bind or connect named unix(7) sockets; the supervisor makes their
     /// connections ([`crate::unix_sockets`]). socketpair(2) is always allowed: event loops
@@ -145,28 +145,30 @@ const fn line(
     }
 }
 
-/// The table for these rules, in its order.
-pub(super) fn lines(rules: Rules) -> Vec<FilterRule> {
+/// The table for these settings, in its order.
+pub(super) fn lines(settings: FilterSettings) -> Vec<FilterRule> {
     let mut lines = COMMON.to_vec();
-    lines.extend(if rules.supervised {
+    lines.extend(if settings.supervised {
         SUPERVISED
     } else {
         ENCLOSED
     });
-    if rules.intercepted {
+    if settings.intercepted {
         lines.extend(INTERCEPTED);
     }
     lines.push(unix::NO_DATAGRAMS);
-    if rules.unix && !rules.intercepted {
+    if settings.unix && !settings.intercepted {
         lines.extend(unix::CONNECTIONS);
     }
-    if rules.sockets != Sockets::None {
+    if settings.sockets != Sockets::None {
         lines.extend(INET_SOCKETS);
     }
-    if rules.sockets == Sockets::Asked || rules.sockets == Sockets::None && rules.supervised {
+    if settings.sockets == Sockets::Asked
+        || settings.sockets == Sockets::None && settings.supervised
+    {
         lines.push(ASKED_SOCKETS);
     }
-    let families: &[Clause] = match (rules.sockets, rules.unix) {
+    let families: &[Clause] = match (settings.sockets, settings.unix) {
         (Sockets::None, false) => &[],
         (Sockets::None, true) => &[NotIn(0, ALL, &[UNIX])],
         (_, false) => &[NotIn(0, ALL, &[INET, INET6, NETLINK])],
@@ -179,13 +181,13 @@ pub(super) fn lines(rules: Rules) -> Vec<FilterRule> {
         "a family that is not allowed",
     ));
     lines.extend(named::LINES);
-    if !rules.supervised {
+    if !settings.supervised {
         lines.extend(named::REMOVALS);
     }
-    if rules.opened {
+    if settings.opened {
         lines.extend(opened::LINES);
     }
-    if rules.journaled {
+    if settings.journaled {
         lines.extend(journaled::LINES);
     }
     lines.extend(unix::PAIRS);

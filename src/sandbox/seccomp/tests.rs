@@ -19,7 +19,7 @@ const EPROTONOSUPPORT: u32 = errno(libc::EPROTONOSUPPORT);
 /// Bits that the kernel drops from an `int`, which must make no difference.
 const DROPPED: u64 = 0xdead_beef_0000_0000;
 
-const ENCLOSED: Rules = Rules {
+const ENCLOSED: FilterSettings = FilterSettings {
     sockets: Sockets::Inet,
     unix: true,
     supervised: false,
@@ -27,7 +27,7 @@ const ENCLOSED: Rules = Rules {
     journaled: false,
     opened: false,
 };
-const SUPERVISED: Rules = Rules {
+const SUPERVISED: FilterSettings = FilterSettings {
     sockets: Sockets::None,
     unix: false,
     supervised: true,
@@ -36,26 +36,26 @@ const SUPERVISED: Rules = Rules {
     opened: false,
 };
 
-fn all_rules() -> Vec<Rules> {
-    usual_rules()
+fn all_settings() -> Vec<FilterSettings> {
+    usual_settings()
         .into_iter()
-        .flat_map(|rules| {
+        .flat_map(|settings| {
             [
-                rules,
-                Rules {
+                settings,
+                FilterSettings {
                     intercepted: true,
-                    ..rules
+                    ..settings
                 },
             ]
         })
         .collect()
 }
 
-fn usual_rules() -> Vec<Rules> {
+fn usual_settings() -> Vec<FilterSettings> {
     let mut all = Vec::new();
     for sockets in [Sockets::None, Sockets::Inet] {
         for (unix, supervised) in [(false, false), (false, true), (true, false), (true, true)] {
-            all.push(Rules {
+            all.push(FilterSettings {
                 sockets,
                 unix,
                 supervised,
@@ -68,10 +68,10 @@ fn usual_rules() -> Vec<Rules> {
     all
 }
 
-fn ask<const N: usize>(rules: Rules, call: c_long, args: [u64; N]) -> u32 {
+fn ask<const N: usize>(settings: FilterSettings, call: c_long, args: [u64; N]) -> u32 {
     let mut all = [0; 6];
     all[..N].copy_from_slice(&args);
-    let program = filter(rules);
+    let program = filter(settings);
     let answer = run(&program, ARCH, call as u32, all);
     assert_eq!(
         answer,
@@ -161,23 +161,24 @@ const FREE: &[c_long] = &[
 
 #[test]
 fn the_table_is_complete() {
-    for rules in usual_rules() {
+    for settings in usual_settings() {
         let wrong: Vec<_> = REFUSED
             .iter()
-            .filter(|call| ask(rules, **call, []) != EPERM)
+            .filter(|call| ask(settings, **call, []) != EPERM)
             .collect();
-        assert_eq!(wrong, Vec::<&c_long>::new(), "allowed with {rules:?}");
+        assert_eq!(wrong, Vec::<&c_long>::new(), "allowed with {settings:?}");
         assert_eq!(
-            [libc::SYS_clone3, libc::SYS_openat2].map(|call| ask(rules, call, [])),
+            [libc::SYS_clone3, libc::SYS_openat2].map(|call| ask(settings, call, [])),
             [ENOSYS; 2]
         );
         #[cfg(target_arch = "x86_64")]
         assert_eq!(
-            [libc::SYS_ustat, libc::SYS_sysfs].map(|call| ask(rules, call, [])),
+            [libc::SYS_ustat, libc::SYS_sysfs].map(|call| ask(settings, call, [])),
             [ENOSYS; 2]
         );
         // F_SETLEASE and F_SETDELEG; F_GETLEASE only asks.
-        let leases = [1024, 1040, 1025].map(|command| ask(rules, libc::SYS_fcntl, [3, command, 0]));
+        let leases =
+            [1024, 1040, 1025].map(|command| ask(settings, libc::SYS_fcntl, [3, command, 0]));
         assert_eq!(leases, [errno(libc::EINVAL), errno(libc::EINVAL), ALLOW]);
         let named = [
             libc::SYS_linkat,
@@ -185,25 +186,25 @@ fn the_table_is_complete() {
             libc::SYS_renameat,
             libc::SYS_renameat2,
         ];
-        assert_eq!(named.map(|call| ask(rules, call, [])), [ASK; 4]);
+        assert_eq!(named.map(|call| ask(settings, call, [])), [ASK; 4]);
         assert_eq!(
-            ask(rules, libc::SYS_landlock_create_ruleset, []),
+            ask(settings, libc::SYS_landlock_create_ruleset, []),
             errno(libc::EOPNOTSUPP)
         );
-        assert_eq!(ask(rules, libc::SYS_nfsservctl, []), ENOSYS);
+        assert_eq!(ask(settings, libc::SYS_nfsservctl, []), ENOSYS);
         let wrong: Vec<_> = FREE
             .iter()
-            .filter(|call| ask(rules, **call, []) != ALLOW)
+            .filter(|call| ask(settings, **call, []) != ALLOW)
             .collect();
-        assert_eq!(wrong, Vec::<&c_long>::new(), "refused with {rules:?}");
+        assert_eq!(wrong, Vec::<&c_long>::new(), "refused with {settings:?}");
     }
 }
 
 #[test]
 fn every_line_says_why_and_no_call_is_refused_twice() {
-    for rules in all_rules() {
+    for settings in all_settings() {
         let mut always = BTreeSet::new();
-        for line in lines(rules) {
+        for line in lines(settings) {
             assert!(!line.why.is_empty() && !line.calls.is_empty());
             for call in line.calls {
                 assert!(
@@ -220,7 +221,7 @@ fn every_line_says_why_and_no_call_is_refused_twice() {
 }
 
 /// The table, read line by line: the first line whose calls and clauses fit decides.
-fn by_the_table(rules: Rules, call: u32, args: [u64; 6]) -> u32 {
+fn by_the_table(settings: FilterSettings, call: u32, args: [u64; 6]) -> u32 {
     let low = |argument: u8| args[usize::from(argument)] as u32;
     let holds = |clause: &Clause| match *clause {
         Clause::Has(argument, bits) => low(argument) & bits != 0,
@@ -231,7 +232,7 @@ fn by_the_table(rules: Rules, call: u32, args: [u64; 6]) -> u32 {
     let fits = |line: &&FilterRule| {
         line.calls.contains(&c_long::from(call)) && line.when.iter().all(holds)
     };
-    match lines(rules).iter().find(fits).map(|line| line.answer) {
+    match lines(settings).iter().find(fits).map(|line| line.answer) {
         None => ALLOW,
         Some(FilterAction::Ask) => ASK,
         Some(FilterAction::Errno(number)) => errno(number),
@@ -242,7 +243,7 @@ fn by_the_table(rules: Rules, call: u32, args: [u64; 6]) -> u32 {
 fn compiled_filter_agrees_with_table() {
     // Numbers that clauses speak of, and such that none does.
     let mut words: BTreeSet<u32> = [0, 1, 2, 3, 5, 0x94ff, 0o4755, u32::MAX].into();
-    for line in all_rules().into_iter().flat_map(lines) {
+    for line in all_settings().into_iter().flat_map(lines) {
         for clause in line.when {
             match *clause {
                 Clause::Has(_, bits) => words.extend([bits, !bits]),
@@ -253,8 +254,8 @@ fn compiled_filter_agrees_with_table() {
     }
     // The last one is a pointer, and no number.
     let words: Vec<u64> = words.into_iter().map(u64::from).chain([1 << 40]).collect();
-    for rules in all_rules() {
-        let program = filter(rules);
+    for settings in all_settings() {
+        let program = filter(settings);
         for call in (0..600).chain([FIRST_FOREIGN - 1]) {
             for (index, word) in words.iter().enumerate() {
                 // Every word meets every other one in the first two arguments somewhere, and each
@@ -265,11 +266,11 @@ fn compiled_filter_agrees_with_table() {
                     &words[index..=index]
                 } {
                     let args = [*word, *other, *other, *word, *other, *word];
-                    let expected = by_the_table(rules, call, args);
+                    let expected = by_the_table(settings, call, args);
                     assert_eq!(
                         run(&program, ARCH, call, args),
                         expected,
-                        "of {call} with {args:x?} and {rules:?}"
+                        "of {call} with {args:x?} and {settings:?}"
                     );
                 }
             }
@@ -279,26 +280,26 @@ fn compiled_filter_agrees_with_table() {
 
 #[test]
 fn supervised_calls_are_decoded_by_a_supervisor() {
-    for rules in all_rules() {
-        let asked = lines(rules)
+    for settings in all_settings() {
+        let asked = lines(settings)
             .into_iter()
             .filter(|line| line.answer == FilterAction::Ask);
         let calls: Vec<c_long> = asked.flat_map(|line| line.calls.iter().copied()).collect();
-        assert!(!calls.is_empty(), "{rules:?}");
+        assert!(!calls.is_empty(), "{settings:?}");
         for call in calls {
-            let network = (rules.intercepted || rules.unix)
+            let network = (settings.intercepted || settings.unix)
                 && super::super::intercept::call::decode(call as i32, &[0; 6]).is_some();
             let known =
                 network || super::super::system_call::decode(call as i32, &[0; 6]).is_some();
-            assert!(known, "{call} with {rules:?}");
+            assert!(known, "{call} with {settings:?}");
         }
     }
 }
 
 #[test]
 fn the_kernel_takes_a_program_of_this_length() {
-    for rules in all_rules() {
-        let length = filter(rules).instructions().len();
+    for settings in all_settings() {
+        let length = filter(settings).instructions().len();
         assert!(length < 800, "{length} of 4096 instructions (BPF_MAXINSNS)");
     }
 }
@@ -364,27 +365,30 @@ fn files_that_set_ids_are_not_made() {
         (0o2755, ASK, ASK, EPERM, ALLOW),
         (0o1755, ALLOW, ASK, ALLOW, ALLOW),
     ] {
-        for (rules, change) in [(ENCLOSED, enclosed), (SUPERVISED, supervised)] {
-            assert_eq!(ask(rules, libc::SYS_fchmod, [3, mode]), change);
-            assert_eq!(ask(rules, libc::SYS_fchmodat, [3, 1, mode]), change);
-            assert_eq!(ask(rules, 452, [3, 1, mode, 0]), change);
-            assert_eq!(ask(rules, libc::SYS_openat, [3, 1, create, mode]), file);
-            assert_eq!(ask(rules, libc::SYS_openat, [3, 1, nameless, mode]), file);
-            assert_eq!(ask(rules, libc::SYS_mkdirat, [3, 1, mode]), dir);
+        for (settings, change) in [(ENCLOSED, enclosed), (SUPERVISED, supervised)] {
+            assert_eq!(ask(settings, libc::SYS_fchmod, [3, mode]), change);
+            assert_eq!(ask(settings, libc::SYS_fchmodat, [3, 1, mode]), change);
+            assert_eq!(ask(settings, 452, [3, 1, mode, 0]), change);
+            assert_eq!(ask(settings, libc::SYS_openat, [3, 1, create, mode]), file);
             assert_eq!(
-                ask(rules, libc::SYS_mknodat, [3, 1, mode | 0o100_000, 0]),
+                ask(settings, libc::SYS_openat, [3, 1, nameless, mode]),
+                file
+            );
+            assert_eq!(ask(settings, libc::SYS_mkdirat, [3, 1, mode]), dir);
+            assert_eq!(
+                ask(settings, libc::SYS_mknodat, [3, 1, mode | 0o100_000, 0]),
                 file
             );
             // Without a file to make, the register holds whatever was in it.
-            assert_eq!(ask(rules, libc::SYS_openat, [3, 1, 0, mode]), ALLOW);
+            assert_eq!(ask(settings, libc::SYS_openat, [3, 1, 0, mode]), ALLOW);
             #[cfg(target_arch = "x86_64")]
             {
-                assert_eq!(ask(rules, libc::SYS_chmod, [1, mode]), change);
-                assert_eq!(ask(rules, libc::SYS_open, [1, create, mode]), file);
-                assert_eq!(ask(rules, libc::SYS_open, [1, 0, mode]), ALLOW);
-                assert_eq!(ask(rules, libc::SYS_creat, [1, mode]), file);
-                assert_eq!(ask(rules, libc::SYS_mkdir, [1, mode]), dir);
-                assert_eq!(ask(rules, libc::SYS_mknod, [1, mode | 0o100_000]), file);
+                assert_eq!(ask(settings, libc::SYS_chmod, [1, mode]), change);
+                assert_eq!(ask(settings, libc::SYS_open, [1, create, mode]), file);
+                assert_eq!(ask(settings, libc::SYS_open, [1, 0, mode]), ALLOW);
+                assert_eq!(ask(settings, libc::SYS_creat, [1, mode]), file);
+                assert_eq!(ask(settings, libc::SYS_mkdir, [1, mode]), dir);
+                assert_eq!(ask(settings, libc::SYS_mknod, [1, mode | 0o100_000]), file);
             }
         }
     }
@@ -395,7 +399,7 @@ fn files_that_set_ids_are_not_made() {
         463,
     ] {
         assert_eq!(
-            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, set, [3, 1])),
+            [ENCLOSED, SUPERVISED].map(|settings| ask(settings, set, [3, 1])),
             [ASK, ASK]
         );
     }
@@ -441,7 +445,7 @@ fn terminals_and_inodes_are_not_steered() {
         (0x4020_940d, ALLOW, ALLOW), // FICLONERANGE
     ] {
         let answers =
-            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, libc::SYS_ioctl, [0, command, 0]));
+            [ENCLOSED, SUPERVISED].map(|settings| ask(settings, libc::SYS_ioctl, [0, command, 0]));
         assert_eq!(answers, [enclosed, supervised], "{command:#x}");
     }
 }
@@ -466,12 +470,12 @@ fn journaled_ioctl_that_changes_contents_is_refused() {
         (0x8912, ALLOW),              // SIOCGIFCONF
         (0x5412, errno(libc::EPERM)), // TIOCSTI
     ] {
-        let rules = Rules {
+        let settings = FilterSettings {
             journaled: true,
             ..ENCLOSED
         };
         assert_eq!(
-            ask(rules, libc::SYS_ioctl, [0, command, 0]),
+            ask(settings, libc::SYS_ioctl, [0, command, 0]),
             answer,
             "{command:#x}"
         );
@@ -483,7 +487,7 @@ fn journaled_asynchronous_write_is_refused() {
     for call in [libc::SYS_io_setup, libc::SYS_io_submit] {
         let answers = [false, true].map(|journaled| {
             ask(
-                Rules {
+                FilterSettings {
                     journaled,
                     ..ENCLOSED
                 },
@@ -497,8 +501,8 @@ fn journaled_asynchronous_write_is_refused() {
 
 #[test]
 fn rename_that_leaves_whiteout_is_refused() {
-    for rules in all_rules() {
-        let answer = |flags: u32| ask(rules, libc::SYS_renameat2, [0, 0, 0, 0, flags.into()]);
+    for settings in all_settings() {
+        let answer = |flags: u32| ask(settings, libc::SYS_renameat2, [0, 0, 0, 0, flags.into()]);
         let is_refused =
             [0, libc::RENAME_WHITEOUT].map(|flags| answer(flags) == errno(libc::EINVAL));
         assert_eq!(is_refused, [false, true]);
@@ -514,7 +518,7 @@ fn other_processes_are_not_steered() {
         libc::SYS_sched_setparam,
         libc::SYS_sched_setattr,
     ] {
-        let answers = |rules| [0, 1, 4321].map(|pid| ask(rules, call, [pid, 0, 0]));
+        let answers = |settings| [0, 1, 4321].map(|pid| ask(settings, call, [pid, 0, 0]));
         assert_eq!(answers(SUPERVISED), [ALLOW, EPERM, EPERM]);
         assert_eq!(answers(ENCLOSED), [ALLOW, EPERM, ALLOW]);
     }
@@ -523,7 +527,7 @@ fn other_processes_are_not_steered() {
         (libc::SYS_setpriority, [0, 1, 2]),
         (libc::SYS_ioprio_set, [1, 2, 3]),
     ] {
-        let answers = |rules, who| kinds.map(|kind| ask(rules, call, [kind, who, 5]));
+        let answers = |settings, who| kinds.map(|kind| ask(settings, call, [kind, who, 5]));
         assert_eq!(answers(SUPERVISED, 0), [ALLOW, ALLOW, EPERM]);
         assert_eq!(answers(SUPERVISED, 4321), [EPERM, EPERM, EPERM]);
         assert_eq!(answers(ENCLOSED, 0), [ALLOW, ALLOW, EPERM]);
@@ -542,7 +546,7 @@ fn ipc_without_namespaces_is_unimplemented() {
         libc::SYS_mq_unlink,
     ] {
         assert_eq!(
-            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])),
+            [ENCLOSED, SUPERVISED].map(|settings| ask(settings, call, [])),
             [ALLOW, ENOSYS]
         );
     }
@@ -579,13 +583,13 @@ fn ipc_without_namespaces_is_unimplemented() {
         libc::SYS_futimesat,
     ] {
         assert_eq!(
-            [ENCLOSED, SUPERVISED].map(|rules| ask(rules, call, [])),
+            [ENCLOSED, SUPERVISED].map(|settings| ask(settings, call, [])),
             [ALLOW, ASK],
             "{call}"
         );
     }
     assert_eq!(
-        [ENCLOSED, SUPERVISED].map(|rules| ask(rules, 469, [])),
+        [ENCLOSED, SUPERVISED].map(|settings| ask(settings, 469, [])),
         [ALLOW, EPERM]
     ); // file_setattr
 }
@@ -624,20 +628,20 @@ fn personalities_are_asked_for_and_kept_harmless() {
 #[test]
 fn sockets_of_every_family_type_and_protocol() {
     const CLOEXEC: u64 = 0o2_000_000;
-    for rules in usual_rules() {
-        let inet = rules.sockets == Sockets::Inet;
+    for settings in usual_settings() {
+        let inet = settings.sockets == Sockets::Inet;
         // Every number that a family has or may get; MAX is -1.
         for family in (0..64).chain([u64::from(u32::MAX)]) {
             let expected = match family {
-                1 if rules.unix => ALLOW,
+                1 if settings.unix => ALLOW,
                 2 | 10 | 16 if inet => ALLOW,
-                2 | 10 if rules.supervised => ASK,
+                2 | 10 if settings.supervised => ASK,
                 _ => EACCES,
             };
             assert_eq!(
-                ask(rules, libc::SYS_socket, [family, 1 | CLOEXEC, 0]),
+                ask(settings, libc::SYS_socket, [family, 1 | CLOEXEC, 0]),
                 expected,
-                "{family} with {rules:?}"
+                "{family} with {settings:?}"
             );
         }
         if !inet {
@@ -646,12 +650,12 @@ fn sockets_of_every_family_type_and_protocol() {
         for kind in 0..16 {
             let expected = if matches!(kind, 1 | 2) { ALLOW } else { EPERM };
             assert_eq!(
-                ask(rules, libc::SYS_socket, [2, kind | CLOEXEC, 0]),
+                ask(settings, libc::SYS_socket, [2, kind | CLOEXEC, 0]),
                 expected,
                 "type {kind}"
             );
             assert_eq!(
-                ask(rules, libc::SYS_socket, [10, kind | CLOEXEC, 0]),
+                ask(settings, libc::SYS_socket, [10, kind | CLOEXEC, 0]),
                 expected,
                 "type {kind}"
             );
@@ -663,7 +667,7 @@ fn sockets_of_every_family_type_and_protocol() {
                 EPROTONOSUPPORT
             };
             assert_eq!(
-                ask(rules, libc::SYS_socket, [2, 1, protocol]),
+                ask(settings, libc::SYS_socket, [2, 1, protocol]),
                 expected,
                 "protocol {protocol}"
             );
@@ -673,7 +677,7 @@ fn sockets_of_every_family_type_and_protocol() {
                 EPROTONOSUPPORT
             };
             assert_eq!(
-                ask(rules, libc::SYS_socket, [16, 3, protocol]),
+                ask(settings, libc::SYS_socket, [16, 3, protocol]),
                 expected,
                 "netlink protocol {protocol}"
             );
@@ -683,7 +687,7 @@ fn sockets_of_every_family_type_and_protocol() {
 
 #[test]
 fn pairs_of_sockets_are_connected_ones() {
-    for rules in all_rules() {
+    for settings in all_settings() {
         for family in 0..64 {
             for kind in 0..16 {
                 let connected = matches!(kind, 1 | 5);
@@ -692,8 +696,11 @@ fn pairs_of_sockets_are_connected_ones() {
                     (1, false) => ASK,
                     _ => EACCES,
                 };
-                let answer = ask(rules, libc::SYS_socketpair, [family, kind | 0o4000, 0]);
-                assert_eq!(answer, expected, "family {family}, type {kind}, {rules:?}");
+                let answer = ask(settings, libc::SYS_socketpair, [family, kind | 0o4000, 0]);
+                assert_eq!(
+                    answer, expected,
+                    "family {family}, type {kind}, {settings:?}"
+                );
             }
         }
     }
@@ -701,27 +708,30 @@ fn pairs_of_sockets_are_connected_ones() {
 
 #[test]
 fn unix_sockets_connect_by_supervisor() {
-    for rules in usual_rules().into_iter().filter(|rules| rules.unix) {
+    for settings in usual_settings()
+        .into_iter()
+        .filter(|settings| settings.unix)
+    {
         for kind in 0..16 {
             let expected = if matches!(kind, 1 | 5) { ALLOW } else { ASK };
             assert_eq!(
-                ask(rules, libc::SYS_socket, [1, kind | 0o4000, 0]),
+                ask(settings, libc::SYS_socket, [1, kind | 0o4000, 0]),
                 expected,
-                "type {kind}, {rules:?}"
+                "type {kind}, {settings:?}"
             );
         }
         for call in [libc::SYS_connect, libc::SYS_bind, libc::SYS_listen] {
             assert_eq!(
-                ask(rules, call, [3, 4096, 16]),
+                ask(settings, call, [3, 4096, 16]),
                 ASK,
-                "{call} with {rules:?}"
+                "{call} with {settings:?}"
             );
         }
         for call in [libc::SYS_sendmsg, libc::SYS_accept4, libc::SYS_recvmsg] {
             assert_eq!(
-                ask(rules, call, [3, 4096, 0]),
+                ask(settings, call, [3, 4096, 0]),
                 ALLOW,
-                "{call} with {rules:?}"
+                "{call} with {settings:?}"
             );
         }
     }
@@ -729,11 +739,11 @@ fn unix_sockets_connect_by_supervisor() {
 
 #[test]
 fn interception_supervises_only_calls_with_addresses() {
-    let rules = Rules {
+    let settings = FilterSettings {
         intercepted: true,
         ..SUPERVISED
     };
-    let program = filter(rules);
+    let program = filter(settings);
     let ask = |call: c_long, args: [u64; 6]| run(&program, ARCH, call as u32, args);
     let (inet, unix, dgram, raw) = (2, 1, 2, 3);
     assert_eq!(
@@ -748,7 +758,7 @@ fn interception_supervises_only_calls_with_addresses() {
     assert_eq!(ask(libc::SYS_socket, [unix, 1, 0, 0, 0, 0]), EACCES);
     // Kinds are refused in any case; whether the others are asked about is a rule of its own.
     for (sockets, expected) in [(Sockets::Inet, ALLOW), (Sockets::Asked, ASK)] {
-        let program = filter(Rules {
+        let program = filter(FilterSettings {
             sockets,
             intercepted: true,
             ..ENCLOSED

@@ -53,7 +53,7 @@ fn answer_without_waiting_caller_is_not_found() {
     thread::scope(|scope| {
         scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let rules = Rules {
+            let settings = FilterSettings {
                 sockets: Sockets::None,
                 unix: false,
                 supervised: true,
@@ -61,7 +61,7 @@ fn answer_without_waiting_caller_is_not_found() {
                 journaled: false,
                 opened: false,
             };
-            send.send(install_with_listener(filter(rules).instructions()).unwrap())
+            send.send(install_with_listener(filter(settings).instructions()).unwrap())
                 .unwrap();
             wait.recv().unwrap_err();
         });
@@ -78,7 +78,7 @@ fn answer_without_waiting_caller_is_not_found() {
 #[test]
 fn a_second_listener_is_refused() {
     let tree = Tree::new();
-    let rules = Rules {
+    let settings = FilterSettings {
         sockets: Sockets::None,
         unix: false,
         supervised: true,
@@ -87,7 +87,7 @@ fn a_second_listener_is_refused() {
         opened: false,
     };
     let (second, _) = tree.confined(|| {
-        install_with_listener(filter(rules).instructions()).map_err(|error| error.raw_os_error())
+        install_with_listener(filter(settings).instructions()).map_err(|error| error.raw_os_error())
     });
     assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
 }
