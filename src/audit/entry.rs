@@ -250,7 +250,7 @@ pub fn path(path: &Path) -> Value {
 }
 
 fn touched(touched: &TouchedPath) -> Value {
-    let mut value = json!({"path": path(&touched.path), "access": touched.touch.as_str()});
+    let mut value = json!({"path": path(&touched.path), "access": touched.access.as_str()});
     if let Some(real) = &touched.real {
         value["real"] = path(real);
     }

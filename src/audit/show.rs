@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use replay_base::limits::MAX_AUDIT_UNENDED;
 use replay_base::text::count::duration;
 use replay_base::text::escape::{harmless, show as shown};
-use replay_files::policy::Touch;
+use replay_files::policy::AccessKind;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -336,7 +336,7 @@ fn table(row: &Row) -> String {
         if row
             .paths
             .iter()
-            .any(|touched| touched.access == Touch::Run.as_str())
+            .any(|touched| touched.access == AccessKind::Run.as_str())
         {
             paths.push(arguments());
         }

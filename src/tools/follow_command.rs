@@ -6,7 +6,7 @@ use replay_base::cancel::{Bound, CancelToken};
 use replay_base::limits::MAX_COMMAND_TIMEOUT_SECS;
 use replay_base::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
 use replay_base::text::escape::show;
-use replay_files::policy::{self, Touch};
+use replay_files::policy::{self, AccessKind};
 use replay_mcp::sessions::Weight;
 use replay_pattern::{Options, Pattern};
 use replay_sandbox::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
@@ -341,7 +341,7 @@ fn reply(
             blocked = Blocked::among(&ending.denied);
             blocked_more = Blocked::more(&ending.denied);
             for blocked in &blocked {
-                policy::note(&blocked.url(), None, Touch::Denied);
+                policy::note(&blocked.url(), None, AccessKind::Denied);
             }
             (false, Some((ending.exit, ending.asked)))
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use replay_base::text::escape::show_path;
 use replay_files::journal;
-use replay_files::policy::{Touch, note};
+use replay_files::policy::{AccessKind, note};
 use replay_mcp::sessions::Weight;
 use replay_python::{Changes, Host, Kernel, Session, shown_path};
 use replay_sandbox::exec::{ExecError, Exit};
@@ -141,7 +141,11 @@ pub(super) fn file_tool_paths<'a>(
 pub(super) fn note_written(context: &Context<'_>, session: &Session, changes: &Changes) {
     let directory = absolute(context, session);
     for path in changes.new.iter().chain(&changes.modified) {
-        note(&directory.join(OsStr::from_bytes(path)), None, Touch::Write);
+        note(
+            &directory.join(OsStr::from_bytes(path)),
+            None,
+            AccessKind::Write,
+        );
     }
 }
 

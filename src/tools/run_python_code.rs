@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use replay_base::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 use replay_base::text::count::counted;
 use replay_files::journal::AutorunChanges;
-use replay_files::policy::{Touch, note};
+use replay_files::policy::{AccessKind, note};
 use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
 use replay_python::{Bounds, DisplayedValue, News, Ran, Session, beginning_and_end, shorten};
@@ -191,7 +191,7 @@ fn reply(
     notes.extend(note_of_changes);
     let blocked = Blocked::among(&cell.denied);
     for blocked in &blocked {
-        note(&blocked.url(), None, Touch::Denied);
+        note(&blocked.url(), None, AccessKind::Denied);
     }
     notes.extend(cell.denied.iter().filter_map(Denied::blocked_in_words));
     for denied in &cell.denied {
@@ -201,7 +201,7 @@ fn reply(
         | Denied::ReadOnly(path)
         | Denied::Metadata(path) = denied
         {
-            note(path.as_path(), None, Touch::Denied);
+            note(path.as_path(), None, AccessKind::Denied);
         }
     }
     if cell.unshown > 0 {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use replay_base::limits::MAX_NAMED_CHANGES;
 use replay_files::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
-use replay_files::policy::{PolicyError, Touch, note};
+use replay_files::policy::{AccessKind, PolicyError, note};
 use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -141,7 +141,7 @@ impl Tool for UndoChanges {
         )?;
         refused(context, journal, &done)?;
         for (place, _) in &done.undone {
-            note(&journal.store.path(place), None, Touch::Write);
+            note(&journal.store.path(place), None, AccessKind::Write);
         }
         let settled = done
             .number

@@ -12,8 +12,8 @@ use super::resolve::{LastPart, WalkTarget};
 use super::rules::below;
 use super::spelling::Spelling;
 use super::{
-    Checked, Entry, FileKind, Policy, PolicyError, Touch, Write, exists_below, noted, split,
-    touches,
+    AccessKind, Checked, Entry, FileKind, Policy, PolicyError, Write, exists_below, record_access,
+    split, touches,
 };
 
 impl Policy {
@@ -23,8 +23,8 @@ impl Policy {
     /// Refuses an allowed directory, what contains one, and protected paths, what contains one that
     /// exists included.
     pub fn entry(&self, requested: impl AsRef<Path>) -> Result<Checked<Entry>, PolicyError> {
-        noted(
-            |_| Touch::Remove,
+        record_access(
+            |_| AccessKind::Remove,
             |real| self.find_entry(requested.as_ref(), real),
         )
     }
@@ -85,8 +85,8 @@ impl Policy {
     /// Resolves the destination of a move. A link in the last part is not followed, and missing
     /// parents may be created.
     pub fn destination(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
-        noted(
-            |_| Touch::Write,
+        record_access(
+            |_| AccessKind::Write,
             |real| self.find_destination(requested.as_ref(), real),
         )
     }

@@ -55,7 +55,7 @@ pub use repositories::{Repositories, RepositoryPaths};
 pub use root::Root;
 pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
-pub use touches::{Caller, Touch, Touched, TouchedPath, note, note_refusal};
+pub use touches::{AccessKind, Caller, Touched, TouchedPath, note, note_refusal};
 
 use replay_base::limits::RESOLVE_RETRIES;
 use resolve::{Halt, LastPart, PATH_DIR, WalkTarget};
@@ -79,14 +79,14 @@ impl Policy {
 
     /// Opens a regular file or directory for reading. Links are followed while they stay inside.
     pub fn read(&self, requested: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
-        let touch = |file: &Checked<Read>| {
+        let access = |file: &Checked<Read>| {
             if file.kind() == FileKind::Directory {
-                Touch::List
+                AccessKind::List
             } else {
-                Touch::Read
+                AccessKind::Read
             }
         };
-        noted(touch, |real| self.open_to_read(requested.as_ref(), real))
+        record_access(access, |real| self.open_to_read(requested.as_ref(), real))
     }
 
     /// Like [`Policy::read`], but for the server's own questions: a refusal is not recorded.
@@ -98,9 +98,9 @@ impl Policy {
                 file.display_path(),
                 real,
                 if file.kind() == FileKind::Directory {
-                    Touch::List
+                    AccessKind::List
                 } else {
-                    Touch::Read
+                    AccessKind::Read
                 },
             );
         }
@@ -211,8 +211,8 @@ impl Policy {
     /// Opens anything for its metadata alone, unreadable files and named pipes too. Links are
     /// followed while they stay inside.
     pub fn look(&self, requested: impl AsRef<Path>) -> Result<Checked<Look>, PolicyError> {
-        noted(
-            |_| Touch::Look,
+        record_access(
+            |_| AccessKind::Look,
             |real| self.open_to_look(requested.as_ref(), real),
         )
     }
@@ -265,8 +265,8 @@ impl Policy {
     /// to a file that does not exist yet. Missing parents are no error; they are created when the
     /// file is written.
     pub fn write(&self, requested: impl AsRef<Path>) -> Result<Checked<Write>, PolicyError> {
-        noted(
-            |_| Touch::Write,
+        record_access(
+            |_| AccessKind::Write,
             |real| self.find_to_write(requested.as_ref(), real),
         )
     }
@@ -325,8 +325,8 @@ impl Policy {
 
     /// A directory that shall exist, with its parents. Links are followed while they stay inside.
     pub fn create_dir(&self, requested: impl AsRef<Path>) -> Result<Checked<NewDir>, PolicyError> {
-        noted(
-            |_| Touch::Create,
+        record_access(
+            |_| AccessKind::Create,
             |real| self.find_to_create(requested.as_ref(), real),
         )
     }
@@ -507,15 +507,15 @@ impl Policy {
 
 /// Runs a question to the policy and records its outcome. The work returns the real path if it is
 /// known.
-fn noted<Use>(
-    touch: impl FnOnce(&Checked<Use>) -> Touch,
+fn record_access<Use>(
+    access: impl FnOnce(&Checked<Use>) -> AccessKind,
     work: impl FnOnce(&mut Option<PathBuf>) -> Result<Checked<Use>, PolicyError>,
 ) -> Result<Checked<Use>, PolicyError> {
     let mut real = None;
     let result = work(&mut real);
     if touches::is_watched() {
         match &result {
-            Ok(checked) => note(checked.display_path(), real, touch(checked)),
+            Ok(checked) => note(checked.display_path(), real, access(checked)),
             Err(error) => touches::note_refusal(error),
         }
     }

@@ -13,9 +13,9 @@ use replay_base::limits::MAX_TOUCHED_PATHS;
 
 use super::error::PolicyError;
 
-/// Purpose for which a path was opened.
+/// Kind of access to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touch {
+pub enum AccessKind {
     /// The content of a file.
     Read,
     /// The names of a directory; of a search it is where the search begins, not what it comes by.
@@ -33,7 +33,7 @@ pub enum Touch {
     Denied,
 }
 
-impl Touch {
+impl AccessKind {
     /// In a word, as the audit log has it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ pub struct TouchedPath {
     pub path: PathBuf,
     /// Real path, if symbolic links led elsewhere than the spelling.
     pub real: Option<PathBuf>,
-    pub touch: Touch,
+    pub access: AccessKind,
 }
 
 /// Author of a call.
@@ -129,19 +129,19 @@ impl Touched {
         std::mem::take(&mut *self.lock())
     }
 
-    fn add(&self, path: &Path, real: Option<PathBuf>, touch: Touch) {
+    fn add(&self, path: &Path, real: Option<PathBuf>, access: AccessKind) {
         let mut record = self.lock();
         let same = |known: &&mut TouchedPath| known.path == path;
         let own = |known: &&mut TouchedPath| {
-            known.touch == touch || touch == Touch::Run && known.touch == Touch::List
+            known.access == access || access == AccessKind::Run && known.access == AccessKind::List
         };
         if let Some(known) = record.paths.iter_mut().filter(same).find(own) {
-            known.touch = touch;
+            known.access = access;
         } else if record.paths.len() < MAX_TOUCHED_PATHS {
             record.paths.push(TouchedPath {
                 path: path.to_owned(),
                 real: real.filter(|real| real != path),
-                touch,
+                access,
             });
         } else {
             record.more += 1;
@@ -167,10 +167,10 @@ pub(super) fn keep(real: &mut Option<PathBuf>, place: &Path) {
 
 /// Notes a path in the record of this thread, if it has one; `real` is where it lies if that is
 /// known to be elsewhere.
-pub fn note(path: &Path, real: Option<PathBuf>, touch: Touch) {
+pub fn note(path: &Path, real: Option<PathBuf>, access: AccessKind) {
     CURRENT.with(|current| {
         if let Some(touched) = &*current.borrow() {
-            touched.add(path, real, touch);
+            touched.add(path, real, access);
         }
     });
 }
@@ -184,7 +184,7 @@ pub fn note_refusal(error: &PolicyError) {
     | PolicyError::HoldsHidden { path }
     | PolicyError::AllowedDirectory { path } = error
     {
-        note(path, None, Touch::Denied);
+        note(path, None, AccessKind::Denied);
     }
 }
 
@@ -193,50 +193,50 @@ mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
 
-    fn path(path: &str, touch: Touch) -> TouchedPath {
+    fn path(path: &str, access: AccessKind) -> TouchedPath {
         TouchedPath {
             path: path.into(),
             real: None,
-            touch,
+            access,
         }
     }
 
     #[test]
     fn record_is_thread_local_until_guard_drops() {
         let (outer, inner) = (Touched::default(), Touched::default());
-        note(Path::new("/before"), None, Touch::Read);
+        note(Path::new("/before"), None, AccessKind::Read);
         {
             let _outer = outer.enter();
-            note(Path::new("/a"), Some("/a".into()), Touch::Read);
+            note(Path::new("/a"), Some("/a".into()), AccessKind::Read);
             {
                 let _inner = inner.enter();
-                note(Path::new("/b"), Some("/real".into()), Touch::Write);
+                note(Path::new("/b"), Some("/real".into()), AccessKind::Write);
             }
-            note(Path::new("/a"), None, Touch::Read);
-            note(Path::new("/a"), None, Touch::Write);
-            note(Path::new("/d"), None, Touch::List);
-            note(Path::new("/d"), None, Touch::Run);
+            note(Path::new("/a"), None, AccessKind::Read);
+            note(Path::new("/a"), None, AccessKind::Write);
+            note(Path::new("/d"), None, AccessKind::List);
+            note(Path::new("/d"), None, AccessKind::Run);
             std::thread::scope(|scope| {
                 let passed = Touched::current();
                 scope.spawn(move || {
-                    note(Path::new("/alone"), None, Touch::Read);
+                    note(Path::new("/alone"), None, AccessKind::Read);
                     let _passed = passed.as_ref().map(Touched::enter);
-                    note(Path::new("/helped"), None, Touch::Look);
+                    note(Path::new("/helped"), None, AccessKind::Look);
                 });
             });
         }
-        note(Path::new("/after"), None, Touch::Read);
+        note(Path::new("/after"), None, AccessKind::Read);
         let paths = vec![
-            path("/a", Touch::Read),
-            path("/a", Touch::Write),
-            path("/d", Touch::Run),
-            path("/helped", Touch::Look),
+            path("/a", AccessKind::Read),
+            path("/a", AccessKind::Write),
+            path("/d", AccessKind::Run),
+            path("/helped", AccessKind::Look),
         ];
         assert_eq!(outer.take(), Record { paths, more: 0 });
         let led = TouchedPath {
             path: "/b".into(),
             real: Some("/real".into()),
-            touch: Touch::Write,
+            access: AccessKind::Write,
         };
         assert_eq!(
             inner.take(),
@@ -253,7 +253,7 @@ mod tests {
         let touched = Touched::default();
         let _entered = touched.enter();
         for number in 0..MAX_TOUCHED_PATHS + 5 {
-            note(Path::new(&format!("/{number}")), None, Touch::Read);
+            note(Path::new(&format!("/{number}")), None, AccessKind::Read);
         }
         let record = touched.take();
         assert_eq!((record.paths.len(), record.more), (MAX_TOUCHED_PATHS, 5));

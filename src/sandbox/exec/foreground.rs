@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::COMMAND_PROGRESS_MS;
-use replay_files::policy::{Touch, note};
+use replay_files::policy::{AccessKind, note};
 
 use super::capture::Capture;
 use super::gatekeeper::Guarded;
@@ -436,9 +436,9 @@ fn note_denied(denied: &Denied) {
         | Denied::GitLink(path)
         | Denied::Move(path)
         | Denied::Kept(path) => {
-            note(path.as_path(), None, Touch::Denied);
+            note(path.as_path(), None, AccessKind::Denied);
         }
-        Denied::Blocked(blocked) => note(&blocked.url(), None, Touch::Denied),
+        Denied::Blocked(blocked) => note(&blocked.url(), None, AccessKind::Denied),
         _ => {}
     }
 }

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use replay_base::limits::{JOURNAL_TITLE_BYTES, MAX_COMMAND_BYTES};
 use replay_files::journal::Changes;
-use replay_files::policy::{Touch, note};
+use replay_files::policy::{AccessKind, note};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -264,7 +264,7 @@ impl Command<'_> {
                 bytes: self.line.len(),
             });
         }
-        note(self.dir.path.as_path(), None, Touch::Run);
+        note(self.dir.path.as_path(), None, AccessKind::Run);
         let terminal = self
             .terminal
             .map(|_| ("TERM".into(), "xterm-256color".into()));

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use replay_base::cancel::CancelToken;
-use replay_files::policy::{Touch, note};
+use replay_files::policy::{AccessKind, note};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use super::activity::{Activity, ActivityGuard};
@@ -446,7 +446,7 @@ impl Program<'_> {
         {
             return Err(invalid("the program has no absolute path"));
         }
-        note(self.dir.path.as_path(), None, Touch::Run);
+        note(self.dir.path.as_path(), None, AccessKind::Run);
         Ok(Request {
             run: Run::Program(self.argv.to_vec()),
             dir: self.dir.clone(),

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use pretty_assertions::assert_eq;
-use replay_files::policy::Touch;
+use replay_files::policy::AccessKind;
 use replay_files::policy::testing::Tree;
 use serde_json::json;
 
@@ -193,7 +193,7 @@ fn entry_records_caller_tool_and_outcome() {
         [TouchedPath {
             path,
             real: None,
-            touch: Touch::Read
+            access: AccessKind::Read
         }]
     );
     assert_eq!(
@@ -244,7 +244,7 @@ fn touched_path_has_access_and_real_path() {
         fixture.call(tool, path);
         let paths = fixture.last().paths.into_iter();
         paths
-            .map(|touched| (touched.path, touched.real, touched.touch.as_str()))
+            .map(|touched| (touched.path, touched.real, touched.access.as_str()))
             .collect::<Vec<_>>()
     };
     let at = |path: &str| fixture.tree.join(path);

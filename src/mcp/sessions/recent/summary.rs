@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use replay_base::limits::RECENT_SUBJECT_BYTES;
 use replay_base::text::escape::show_path;
-use replay_files::policy::{Touch, TouchedPath};
+use replay_files::policy::{AccessKind, TouchedPath};
 use serde_json::{Map, Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, started, subject, undo};
@@ -144,12 +144,12 @@ fn is_short(call: &Begun) -> bool {
 fn paths(entry: &Entry) -> (Vec<Value>, Vec<Value>) {
     let told = |touched: &TouchedPath, most: usize| {
         let path = show_path(&touched.path);
-        json!({"path": &path[..path.floor_char_boundary(most)], "access": touched.touch.as_str()})
+        json!({"path": &path[..path.floor_char_boundary(most)], "access": touched.access.as_str()})
     };
     let (refused, others): (Vec<_>, Vec<_>) = entry
         .paths
         .iter()
-        .partition(|touched| touched.touch == Touch::Denied);
+        .partition(|touched| touched.access == AccessKind::Denied);
     let listed = refused.into_iter().chain(others).take(RECENT_LISTED_PATHS);
     let listed = listed
         .map(|touched| told(touched, RECENT_SUBJECT_BYTES))

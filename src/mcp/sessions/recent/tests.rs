@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use replay_base::limits::{
     MAX_RECENT_BYTES, MAX_RECENT_CALLS, RECENT_ARGUMENTS_BYTES, RECENT_TEXT_BYTES,
 };
-use replay_files::policy::{Touch, TouchedPath};
+use replay_files::policy::{AccessKind, TouchedPath};
 use serde_json::{Value, json};
 
 use super::excerpt::{arguments, reason, reply_text, subject};
@@ -279,15 +279,15 @@ fn refused_paths_come_first_in_summary() {
         trace_id: None,
     });
     let touched = |index: usize| {
-        let touch = if index == 9 {
-            Touch::Denied
+        let access = if index == 9 {
+            AccessKind::Denied
         } else {
-            Touch::Read
+            AccessKind::Read
         };
         TouchedPath {
             path: format!("/{index}").into(),
             real: None,
-            touch,
+            access,
         }
     };
     let recent = Recent::new(7);
