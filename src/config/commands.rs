@@ -171,87 +171,44 @@ impl SandboxConfig {
             .unwrap_or(Sandbox::Require);
         let (network, loopback_asked, recording) = network(options, profile, mode)?;
         let hosts = rules(options, profile, mode, learns)?;
-        let CredentialArgs {
-            credentials: typed,
-            are_all,
-        } = &options.network.credentials;
-        let declared = if *are_all {
-            typed.clone()
-        } else {
-            [&typed[..], &profile.credentials].concat()
-        };
-        let (credentials, secret_files) =
-            credentials::resolve(&declared, &hosts, &world.here, |name| world.variable(name))?;
-        credentials
-            .iter()
-            .try_for_each(|one| reject_fixed_variable(OsStr::new(&one.name)))?;
+        let (credentials, secret_files) = declared_credentials(options, profile, world, &hosts)?;
+
         let home = options.walls.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
         let cache = cache(options, profile, world, private_home)?;
         let roots = true_roots(grants);
-        let usual = usual_system(profile)?;
-        let mut found = Toolchains::default();
-        if mode != Sandbox::Off {
-            let wanted = !options.walls.no_toolchains && profile.toolchains.unwrap_or(usual);
-            if let Some(home) = world.home().filter(|_| wanted) {
-                // With a network, cargo downloads crates itself, possibly from a private registry.
-                let has_network =
-                    network == Network::Host || !hosts.is_empty() || recording.is_some();
-                let downloads = private_home
-                    && cache.is_none()
-                    && !has_network
-                    && !options.walls.no_toolchain_caches;
-                found = toolchains(world, &home, downloads);
-                let is_shown = |place: &Path| can_be_shown(place, &roots);
-                found.system.retain(|seen| is_shown(&seen.path));
-                found.cargo_home = found.cargo_home.filter(|place| is_shown(place));
-            }
-            found
-                .system
-                .splice(0..0, system(options, profile, world, usual)?);
-            if !private_home {
-                let path = world
-                    .home()
-                    .context("--home read-only: HOME is not set to a directory")?;
-                found.system.push(Visible {
-                    path,
-                    why: "the real home",
-                });
-            }
-            check_system(&found.system, &roots)?;
-            // Commands already see these paths, with the rights of the allowed directory.
-            found
-                .system
-                .retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
-        }
+        let is_by_rule = !hosts.is_empty() || recording.is_some();
+        // With a network, cargo downloads crates itself, possibly from a private registry.
+        let downloads = private_home
+            && cache.is_none()
+            && network != Network::Host
+            && !is_by_rule
+            && !options.walls.no_toolchain_caches;
+        let found = visible(
+            options,
+            profile,
+            world,
+            mode,
+            &roots,
+            private_home,
+            downloads,
+        )?;
+
         let rules = EnvRules {
             whole: world.own,
             ..env_rules(options, profile, &found, &roots, mode)?
         };
-        let mut environment = environment::scrub(world.vars.iter().cloned(), &rules);
         let kept: &[&str] = match (mode, private_home) {
             (Sandbox::Off, _) => &["HOME", "TMPDIR"],
             (_, false) => &["HOME"],
             (_, true) => &[],
         };
-        environment.extend(
-            kept.iter()
-                .filter_map(|name| Some((name.into(), world.variable(name)?))),
-        );
-        let is_by_rule = !hosts.is_empty() || recording.is_some();
-        let told: &[_] = match network {
+        let usual: &[_] = match network {
             _ if is_by_rule => &NETWORK_BY_RULE,
             Network::Host => &[],
             Network::None | Network::Loopback => &WITHOUT_NETWORK,
         };
-        let told = told.iter().chain(GIT.iter().filter(|_| !world.own));
-        let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
-        let missing: Vec<_> = told.filter(unset).collect();
-        environment.extend(
-            missing
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into())),
-        );
+        let mut environment = command_variables(world, &rules, kept, usual);
         if !world.own {
             credentials::configure_git(&mut environment, GIT_KEEPS.into_iter())?;
         }
@@ -268,6 +225,7 @@ impl SandboxConfig {
         let ssh_agent = (options.walls.ssh_sign || profile.ssh_sign)
             .then(|| ssh_agent(world))
             .transpose()?;
+
         Ok(Self {
             mode,
             is_tried: true,
@@ -321,6 +279,98 @@ fn ssh_agent(world: &ProcessState) -> Result<PathBuf> {
         "--ssh-sign: the variable SSH_AUTH_SOCK names no socket of an ssh-agent; start one with `eval $(ssh-agent)`, add a key \
          with `ssh-add`, and start this program from there",
     )
+}
+
+/// Resolves the credentials of the command line and the profile, and the files of their secrets.
+fn declared_credentials(
+    options: &Options,
+    profile: &Profile,
+    world: &ProcessState,
+    hosts: &Rules,
+) -> Result<(Credentials, Vec<PathBuf>)> {
+    let CredentialArgs {
+        credentials: typed,
+        are_all,
+    } = &options.network.credentials;
+    let declared = if *are_all {
+        typed.clone()
+    } else {
+        [&typed[..], &profile.credentials].concat()
+    };
+    let (credentials, files) =
+        credentials::resolve(&declared, hosts, &world.here, |name| world.variable(name))?;
+    credentials
+        .iter()
+        .try_for_each(|one| reject_fixed_variable(OsStr::new(&one.name)))?;
+    Ok((credentials, files))
+}
+
+/// Finds the paths outside the allowed directories that commands see, and the toolchains there.
+/// `downloads` includes the downloads of the toolchains.
+fn visible(
+    options: &Options,
+    profile: &Profile,
+    world: &ProcessState,
+    mode: Sandbox,
+    roots: &[PathBuf],
+    private_home: bool,
+    downloads: bool,
+) -> Result<Toolchains> {
+    let usual = usual_system(profile)?;
+    let mut found = Toolchains::default();
+    if mode == Sandbox::Off {
+        return Ok(found);
+    }
+
+    let wanted = !options.walls.no_toolchains && profile.toolchains.unwrap_or(usual);
+    if let Some(home) = world.home().filter(|_| wanted) {
+        found = toolchains(world, &home, downloads);
+        let is_shown = |place: &Path| can_be_shown(place, roots);
+        found.system.retain(|seen| is_shown(&seen.path));
+        found.cargo_home = found.cargo_home.filter(|place| is_shown(place));
+    }
+    let directories = system(options, profile, world, usual)?;
+    found.system.splice(0..0, directories);
+    if !private_home {
+        let path = world
+            .home()
+            .context("--home read-only: HOME is not set to a directory")?;
+        found.system.push(Visible {
+            path,
+            why: "the real home",
+        });
+    }
+
+    check_system(&found.system, roots)?;
+    // Commands already see these paths, with the rights of the allowed directory.
+    found
+        .system
+        .retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
+    Ok(found)
+}
+
+/// Environment of commands: variables that `rules` pass or set, and `kept` ones. Adds `usual`
+/// settings and those of git, unless they are set.
+fn command_variables(
+    world: &ProcessState,
+    rules: &EnvRules,
+    kept: &[&str],
+    usual: &[(&str, &str)],
+) -> Vec<(OsString, OsString)> {
+    let mut environment = environment::scrub(world.vars.iter().cloned(), rules);
+    environment.extend(
+        kept.iter()
+            .filter_map(|name| Some((name.into(), world.variable(name)?))),
+    );
+    let usual = usual.iter().chain(GIT.iter().filter(|_| !world.own));
+    let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
+    let missing: Vec<_> = usual.filter(unset).collect();
+    environment.extend(
+        missing
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into())),
+    );
+    environment
 }
 
 /// Network of commands: from the command line, else from the profile, else loopback. Also returns
