@@ -1,8 +1,8 @@
 //! Cli -> Config: resolves the command line against the file system and the environment. No other
 //! module reads the environment.
 //!
-//! A configuration is complete when its constructor returns, and nobody outside changes it. What a
-//! server learns as it starts is a parameter of a constructor.
+//! Each mode has a constructor of [`Config`], and other modules only read it. State of a running
+//! server, such as files to hide, is passed to a method that returns another `Config`.
 #![expect(
     clippy::disallowed_methods,
     reason = "start-up reads the environment and the operator's own profile"
@@ -51,7 +51,7 @@ pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
 pub use profile::{derived_profile_keys, profile_keys};
 pub use reasons::reasons;
 pub use telemetry::{telemetry, trust};
-pub use tenants::{HttpConfigs, RunningServer};
+pub use tenants::{RunningServer, TenantConfigs};
 pub use undo::{UndoConfig, state_directory};
 
 /// The complete configuration of one mode. Other modules only read its settings.

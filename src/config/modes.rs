@@ -33,7 +33,7 @@ pub(super) enum Purpose<'a> {
 }
 
 impl Purpose<'_> {
-    /// Reads the profile, without what the tenant's own directories and hosts replace.
+    /// Reads the profile. Own directories and hosts of a tenant replace those of the profile.
     pub(super) fn profile(&self, args: &DirectoryArgs) -> Result<Profile> {
         let path = args.sandbox_profile.as_deref();
         let mut profile = path.map(Profile::load).transpose()?.unwrap_or_default();

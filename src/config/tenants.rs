@@ -10,7 +10,7 @@ use super::{Config, Settings, TokenEntry};
 use crate::cli::{CredentialArgs, Options, ServerArgs};
 
 /// Configurations of a server over HTTP and of its tenants.
-pub struct HttpConfigs {
+pub struct TenantConfigs {
     /// Configuration of clients without a token.
     pub server: Config,
     /// Configuration of the holder of each token, in the order of the tokens.
@@ -41,7 +41,7 @@ impl Config {
         cli: &ServerArgs,
         tokens: &[TokenEntry],
         hidden: impl IntoIterator<Item = Hidden>,
-    ) -> Result<HttpConfigs> {
+    ) -> Result<TenantConfigs> {
         let own = |entry| Settings::for_token(&cli.options, entry);
         let mut tenants = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
         let Self(mut server) = self.hiding(hidden);
@@ -56,7 +56,7 @@ impl Config {
             tenant.undo.allowed.clone_from(&server.undo.allowed);
             tenant.memory.search_bytes = search_bytes;
         }
-        Ok(HttpConfigs {
+        Ok(TenantConfigs {
             server: Self(server),
             tenants: tenants.into_iter().map(Self).collect(),
             search_bytes,

@@ -39,7 +39,7 @@ use serde_json::Value;
 use crate::audit::AuditLog;
 use crate::cli::ServerArgs;
 use crate::compose::{look_around, wall_in};
-use crate::config::{Config, HttpConfig, HttpConfigs, RunningServer, TokenEntry};
+use crate::config::{Config, HttpConfig, RunningServer, TenantConfigs, TokenEntry};
 use crate::secrets::{Reach, Secrets};
 use crate::server::Server;
 
@@ -96,7 +96,7 @@ pub fn prepare(
     let mut secrets = Secrets::open(&cli.http)?;
     let files_of_log = log.into_iter().flat_map(|log| log.hidden().iter().cloned());
     let hidden = files_of_log.chain(secrets.hidden());
-    let HttpConfigs {
+    let TenantConfigs {
         server: config,
         tenants,
         search_bytes,
