@@ -31,13 +31,13 @@ use replay_files::hide::Hide;
 use replay_sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
 use rustix::event::PollFlags;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid, XattrFlags, chmodat,
-    chownat, fstat, openat, readlinkat, removexattr, setxattr, utimensat,
+    AtFlags, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat,
+    readlinkat, removexattr, setxattr, utimensat,
 };
 use rustix::io::Errno;
 use rustix::path::DecInt;
 
-use super::caller::{Caller, link};
+use super::caller::{Caller, link, links};
 use super::denied::{Denied, display_path};
 use super::intercept::Interceptor;
 use super::intercept::call::decode as network;
@@ -554,16 +554,6 @@ fn word(bytes: &[u8], index: usize) -> u64 {
         .0
         .get(index)
         .map_or(0, |word| u64::from_ne_bytes(*word))
-}
-
-/// Opens the directory of links to this process's descriptors.
-fn links() -> Result<OwnedFd, Errno> {
-    openat(
-        CWD,
-        "/proc/self/fd",
-        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
 }
 
 /// Changes the object behind a descriptor. Its link in `/proc` refers to the object itself, even if

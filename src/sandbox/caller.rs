@@ -290,3 +290,13 @@ pub fn path_of(object: &OwnedFd) -> Result<PathBuf, Errno> {
 pub fn link(object: impl AsFd) -> String {
     format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
 }
+
+/// Opens the directory of links to this process's descriptors.
+pub fn links() -> Result<OwnedFd, Errno> {
+    openat(
+        CWD,
+        "/proc/self/fd",
+        OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+}

@@ -274,7 +274,6 @@ pub fn decode(nr: i32, args: &[u64; 6]) -> Option<SystemCall> {
 #[cfg(target_arch = "x86_64")]
 fn decode_without_base(nr: i32, args: &[u64; 6]) -> Option<SystemCall> {
     let [a, b, c, ..] = *args;
-    let here = |address| at(AT_FDCWD as u64, address);
     let owner = Change::Owner(b as u32, c as u32);
 
     Some(match c_long::from(nr) {
@@ -328,6 +327,14 @@ fn at(dir: u64, address: u64) -> PathArgument {
     }
 }
 
+/// A path without a base argument.
+fn here(address: u64) -> PathArgument {
+    PathArgument {
+        dir: AT_FDCWD,
+        address,
+    }
+}
+
 fn descriptor(fd: u64) -> Object {
     Object::Descriptor(fd as i32)
 }
@@ -335,7 +342,7 @@ fn descriptor(fd: u64) -> Object {
 /// A path of a call without a base.
 fn path(address: u64, follow: bool) -> Object {
     Object::Path {
-        at: at(AT_FDCWD as u64, address),
+        at: here(address),
         follow,
         empty: false,
     }

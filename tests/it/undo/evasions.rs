@@ -145,7 +145,7 @@ fn names_below_procfs_descriptors_are_undone() {
             .dir("work/other")
             .file("work/p.py", code);
         for number in NUMBERS {
-            tree.file(&format!("work/dir/{number}"), "");
+            tree.file(format!("work/dir/{number}"), "");
         }
         let root = tree.path("work");
         let before = snapshot(&root);
