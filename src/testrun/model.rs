@@ -8,7 +8,7 @@ mod diagnostics;
 mod tool_info;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use diagnostics::{
     CheckStatus, CheckerName, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind, Related,
@@ -55,7 +55,7 @@ pub enum TestStatus {
 }
 
 /// Outcome of one test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// The test passed, perhaps only on a retry.
@@ -75,6 +75,7 @@ pub enum State {
     /// The test failed as expected.
     ExpectedFailure,
     /// The run ended before the test.
+    #[serde(other)]
     NotRun,
 }
 

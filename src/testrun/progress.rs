@@ -65,9 +65,9 @@ mod tests {
     fn progress_counts_tests_in_growing_report() {
         let mut progress = RunProgress::new(&Vitest);
         assert_eq!((progress.finished_tests(), progress.total()), (0, None));
-        progress.feed(b"{\"ev\":\"collected\",\"tests\":3}\n{\"ev\":\"te");
+        progress.feed(b"{\"event\":\"collected\",\"file\":\"a.ts\",\"tests\":3}\n{\"event\":\"te");
         assert_eq!((progress.finished_tests(), progress.total()), (0, Some(3)));
-        progress.feed(b"st\"}\nnoise\n");
+        progress.feed(b"st\",\"file\":\"a.ts\",\"name\":\"x\",\"state\":\"passed\"}\nnoise\n");
         assert_eq!((progress.finished_tests(), progress.total()), (1, Some(3)));
 
         let mut progress = RunProgress::new(&CargoTest);

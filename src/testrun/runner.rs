@@ -8,7 +8,6 @@ use std::path::Path;
 
 use replay_base::cancel::Bound;
 use replay_files::policy::{Checked, Read};
-use serde::Deserialize;
 
 use super::by_language::{cargo, javascript};
 use super::changes::{AffectedTests, GitChanges};
@@ -20,6 +19,7 @@ use super::model::{Case, RunnerName, TestReport};
 use super::project::files::NamedPath;
 use super::project::language::Language;
 use super::project::script::TestScript;
+use super::reports::events::{Collected, Event};
 use super::reports::results::{self, Sources, TestResults};
 use super::selection::{FailedTest, TestSelection};
 use super::tool::ProjectTool;
@@ -112,14 +112,10 @@ pub trait Runner: ProjectTool {
 
     /// Counts the tests in a line of the growing report.
     fn count(&self, line: &[u8], counted: &mut TestCount) {
-        if let Ok(event) = serde_json::from_slice::<ReporterEvent>(line) {
-            counted.has_ended |= event.ev == "end";
-            self.count_event(&event, counted);
+        if let Ok(event) = serde_json::from_slice(line) {
+            counted.add(&event);
         }
     }
-
-    /// Like [`Self::count`], for the report of a bundled reporter.
-    fn count_event(&self, _event: &ReporterEvent, _counted: &mut TestCount) {}
 
     /// Parses the output of a run within a time limit.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults;
@@ -286,12 +282,21 @@ pub struct TestCount {
     pub has_ended: bool,
 }
 
-/// A line of a bundled reporter, with the fields needed for counting.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub struct ReporterEvent {
-    pub ev: String,
-    pub tests: u64,
-    /// Phase of a test.
-    pub when: String,
+impl TestCount {
+    /// Counts the tests in an event of a bundled reporter.
+    fn add(&mut self, event: &Event) {
+        match event {
+            Event::Collected(Collected {
+                file: Some(_),
+                tests,
+            }) => self.total = self.total.saturating_add(*tests),
+            // Every worker of xdist reports the same number.
+            Event::Collected(Collected { file: None, tests }) => {
+                self.total = self.total.max(*tests);
+            }
+            Event::Test(_) => self.done += 1,
+            Event::End(_) => self.has_ended = true,
+            _ => {}
+        }
+    }
 }

@@ -576,16 +576,16 @@ fn checker_samples_match_snapshots() {
 
 #[test]
 fn report_with_many_failures_is_bounded() {
-    let mut report = b"{\"ev\":\"init\",\"version\":\"5.1.1\"}\n".to_vec();
+    let mut report = b"{\"event\":\"run_start\",\"version\":\"5.1.1\"}\n".to_vec();
     let noise = "x".repeat(3000);
     for number in 0..600 {
         let line = format!(
-            "{{\"ev\":\"test\",\"file\":\"a.ts\",\"name\":\"{number}\",\"state\":\"failed\",\"errors\":[{{\"message\":\"{noise}\",\
+            "{{\"event\":\"test\",\"file\":\"a.ts\",\"name\":\"{number}\",\"state\":\"failed\",\"errors\":[{{\"message\":\"{noise}\",\
              \"diff\":\"{noise}\",\"expected\":\"{noise}\",\"actual\":\"{noise}\"}}]}}\n"
         );
         report.extend_from_slice(line.as_bytes());
     }
-    report.extend_from_slice(b"{\"ev\":\"end\",\"reason\":\"failed\"}\n");
+    report.extend_from_slice(b"{\"event\":\"end\",\"passed\":false}\n");
     let results = (&Vitest as &dyn Runner).read(
         Sources {
             report: &report,

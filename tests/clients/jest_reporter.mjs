@@ -25,9 +25,9 @@ told.onTestResult(test, { testFilePath: test.path, numFailingTests: 0, testResul
 const config = { rootDir: "/p", testRegex: "spec\\.js$" };
 told.onRunComplete([{ config }], { numFailedTests: 0, numRuntimeErrorTestSuites: 0, numTotalTestSuites: 1 });
 const events = fs.readFileSync(report, "utf8").trim().split("\n").map((line) => JSON.parse(line));
-const named = events.filter((event) => event.ev === "file").flatMap((event) => event.tests.map((one) => [one.suite, one.name]));
+const named = events.filter((event) => event.event === "test").map((one) => [one.suite, one.name]);
 check("Jest: titles may be anything", JSON.stringify(named) === '[[["Cart","7"],"Cart"]]', events);
-const takes = events.find((event) => event.ev === "takes")?.options;
+const takes = events.find((event) => event.event === "patterns")?.options;
 check("Jest: a text is one pattern", JSON.stringify(takes) === JSON.stringify(["testRegex: spec\\.js$"]), events);
 fs.rmSync(path.dirname(report), { recursive: true });
 process.exit(status());

@@ -45,7 +45,13 @@ fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: ProcessEnding)
     let of = parsed.summary;
     assert_eq!(
         of.total,
-        of.passed + of.failed + of.errored + of.skipped + of.todo + of.not_run
+        of.passed
+            + of.failed
+            + of.errored
+            + of.skipped
+            + of.todo
+            + of.expected_failures
+            + of.not_run
     );
     assert!(of.flaky <= of.passed);
     let info = ToolInfo {

@@ -8,7 +8,7 @@ use replay_base::limits::{
 
 use super::results::TestResults;
 use super::{stack, visible_text};
-use crate::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, State, TestError};
+use crate::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, TestError};
 
 /// Tests told as the slowest.
 const MAX_SLOWEST_TESTS: usize = 5;
@@ -144,8 +144,9 @@ impl<'a> ResultCollector<'a> {
 
     /// Counts known tests that were never reached.
     pub fn add_not_run(&mut self, count: u64) {
-        self.results.summary.not_run += count;
-        self.results.summary.total += count;
+        let summary = &mut self.results.summary;
+        summary.not_run = summary.not_run.saturating_add(count);
+        summary.total = summary.total.saturating_add(count);
     }
 
     /// Counts skipped tests without further details.
@@ -328,9 +329,4 @@ pub fn join_id<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
         .join(" > ")
-}
-
-/// Returns the worse of two states of one test.
-pub fn worse_state(one: State, other: State) -> State {
-    if one.is_failure() { one } else { other }
 }

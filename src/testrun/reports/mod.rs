@@ -1,6 +1,8 @@
 //! Shared parts of the report parsers. Bytes in, values out: no disk, no process, no clock.
 
 pub mod collector;
+pub mod event_reader;
+pub mod events;
 pub mod findings;
 pub mod go_text;
 pub mod junit;

@@ -1,4 +1,4 @@
-//! Output of Python itself: tracebacks, and fatal errors (`faulthandler`).
+//! Output of Python and pytest: tracebacks, fatal errors (`faulthandler`), and node ids.
 
 use crate::model::Frame;
 
@@ -53,6 +53,34 @@ pub fn frame(line: &str) -> Option<Frame> {
     })
 }
 
+/// Splits a node id into file, classes and name; parameters may contain any characters.
+pub fn split_id(id: &str) -> (&str, Vec<&str>, &str) {
+    let (path, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
+    let mut parts = path.split("::");
+    let file = parts.next().unwrap_or_default();
+    let mut suite: Vec<_> = parts.collect();
+    let name = suite.pop().unwrap_or(file);
+    let start = id.len() - parameters.len() - name.len();
+    (file, suite, &id[start..])
+}
+
+/// Returns class, message and frames of an uncaught exception in a test, which pytest reports as a
+/// warning of this class.
+pub fn leak<'c>(test: &str, class: &'c str, message: &str) -> (&'c str, String, Vec<Frame>) {
+    let class = class
+        .strip_prefix("Pytest")
+        .and_then(|name| name.strip_suffix("Warning"))
+        .unwrap_or(class);
+    let (error, frames) = traceback(message).unzip();
+    let words = [
+        Some(test).filter(|test| !test.is_empty()),
+        message.lines().next(),
+        error,
+    ];
+    let message = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
+    (class, message, frames.unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
@@ -96,5 +124,16 @@ mod tests {
             ended_at(text).collect::<Vec<_>>(),
             [vec![at("a.py", 1, "f"), at("t.py", 3, "t")]]
         );
+    }
+
+    #[test]
+    fn pytest_node_id_is_split() {
+        assert_eq!(
+            split_id("d/t.py::A::B::test_x[a::b-]"),
+            ("d/t.py", vec!["A", "B"], "test_x[a::b-]")
+        );
+        assert_eq!(split_id("t.py::test_x"), ("t.py", vec![], "test_x"));
+        assert_eq!(split_id("README.md"), ("README.md", vec![], "README.md"));
+        assert_eq!(split_id("[::"), ("", vec![], "[::"));
     }
 }

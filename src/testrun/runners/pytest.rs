@@ -109,15 +109,6 @@ impl Runner for Pytest {
         Ok(plan)
     }
 
-    fn count_event(&self, event: &ReporterEvent, counted: &mut TestCount) {
-        match event.ev.as_str() {
-            // Every worker of xdist reports the same number.
-            "collected" => counted.total = counted.total.max(event.tests),
-            "phase" if event.when == "teardown" => counted.done += 1,
-            _ => {}
-        }
-    }
-
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
     }

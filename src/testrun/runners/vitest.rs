@@ -53,14 +53,6 @@ impl Runner for Vitest {
         Ok(plan)
     }
 
-    fn count_event(&self, event: &ReporterEvent, counted: &mut TestCount) {
-        match event.ev.as_str() {
-            "collected" => counted.total += event.tests,
-            "test" => counted.done += 1,
-            _ => {}
-        }
-    }
-
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
     }

@@ -150,11 +150,11 @@ fn missing_pytest_plugin_is_reported() {
 
     let events = |module: &str| {
         let message = format!("ModuleNotFoundError: No module named '{module}'");
-        let mut events = vec![json!({"ev": "init", "version": "9.0.1"})];
+        let mut events = vec![json!({"event": "run_start", "version": "9.0.1"})];
         for number in 1..=3 {
-            events.push(json!({"ev": "collect_error", "id": format!("test_{number}.py"), "message": message}));
+            events.push(json!({"event": "file_end", "file": format!("test_{number}.py"), "errors": [{"message": message}]}));
         }
-        events.push(json!({"ev": "end", "exit": 2}));
+        events.push(json!({"event": "end", "passed": false}));
         events
             .iter()
             .flat_map(|event| [event.to_string(), "\n".to_owned()])

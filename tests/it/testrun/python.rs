@@ -17,25 +17,27 @@ fn fake_python(tree: &Tree, does: &str) {
 
 /// Makes a stub of pytest with these tests: node id, declaring file, outcome.
 fn fake_pytest(tree: &Tree, tests: &[(&str, &str, &str)], broken: &[&str]) {
-    let mut events = vec![json!({"ev": "init", "version": "9.0.1"})];
+    let mut events = vec![json!({"event": "run_start", "version": "9.0.1"})];
     events.extend(
         broken.iter().map(
-            |file| json!({"ev": "collect_error", "id": file, "message": "E   no such module"}),
+            |file| json!({"event": "file_end", "file": file, "errors": [{"message": "E   no such module"}]}),
         ),
     );
-    events.push(json!({"ev": "collected", "tests": tests.len()}));
+    events.push(json!({"event": "collected", "tests": tests.len()}));
     for (id, file, outcome) in tests {
-        events.push(json!({"ev": "start", "id": id, "file": file, "line": 3}));
-        let failure = (*outcome == "failed")
-            .then(|| json!({"message": "assert 1 == 2", "file": file, "line": 4}));
+        events.push(json!({"event": "test_start", "id": id, "file": file}));
+        let stack = [json!({"file": file, "line": 4})];
+        let errors: Vec<Value> = (*outcome == "failed")
+            .then(|| json!({"message": "assert 1 == 2", "stack": stack}))
+            .into_iter()
+            .collect();
         events.push(
-            json!({"ev": "phase", "id": id, "when": "call", "outcome": outcome, "seconds": 0.1, "failure": failure}),
+            json!({"event": "test", "id": id, "file": file, "line": 3, "state": outcome, "ms": 100, "errors": errors}),
         );
-        events.push(json!({"ev": "phase", "id": id, "when": "teardown", "outcome": "passed", "seconds": 0.0}));
     }
     let exit =
         i32::from(!broken.is_empty() || tests.iter().any(|(.., outcome)| *outcome == "failed"));
-    events.push(json!({"ev": "end", "exit": exit}));
+    events.push(json!({"event": "end", "passed": exit == 0}));
     tree.file(
         "work/events",
         events
@@ -93,7 +95,7 @@ fn tests_not_reached_are_remembered() {
     let events = tree
         .read("work/events")
         .replace("\"tests\":1", "\"tests\":3");
-    let unreached = json!({"ev": "unreached", "files": ["test_a.py::test_y", "test_b.py"]});
+    let unreached = json!({"event": "unreached", "files": ["test_a.py::test_y", "test_b.py"]});
     let (events, end) = events.trim_end().rsplit_once('\n').unwrap();
     tree.file("work/events", format!("{events}\n{unreached}\n{end}\n"));
     let reply = server.call("run_tests", json!({}));
@@ -277,9 +279,10 @@ fn files_excluded_by_project_are_reported() {
     tree.file("work/pytest.ini", "[pytest]\naddopts = -m fast\n")
         .file("work/test_a.py", "");
     fake_pytest(&tree, &[("test_a.py::test_a", "test_a.py", "passed")], &[]);
-    let options = json!({"ev": "options", "asked": false, "options": ["-m fast"]});
-    let deselected = json!({"ev": "deselected", "tests": 3, "files": ["test_a.py", "test_c.py"]});
-    let left_out = json!({"ev": "left_out", "dropped": 2, "ignored": ["test_b.py"], "count": 4});
+    let options = json!({"event": "excluding", "is_filtered": false, "options": ["-m fast"]});
+    let deselected =
+        json!({"event": "deselected", "tests": 3, "files": ["test_a.py", "test_c.py"]});
+    let left_out = json!({"event": "omitted", "tests": 2, "paths": ["test_b.py"], "count": 4});
     // The end is the last event.
     let events = tree.read("work/events");
     tree.file(
@@ -315,7 +318,7 @@ fn files_excluded_by_project_are_reported() {
         "work/events",
         format!(
             "{}\n{deselected}\n{events}",
-            json!({"ev": "options", "asked": true, "options": []})
+            json!({"event": "excluding", "is_filtered": true, "options": []})
         ),
     );
     let filtered = server.call(

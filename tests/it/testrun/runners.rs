@@ -9,24 +9,26 @@ use crate::tree::Tree;
 
 fn event(name: &str, state: &str) -> Value {
     let errors = if state == "failed" {
-        json!([{"name": "AssertionError", "message": "expected 1 to be 2", "expected": "2", "actual": "1",
-            "stacks": [{"file": "src/a.test.ts", "line": 3, "column": 9}]}])
+        json!([{"type": "AssertionError", "message": "expected 1 to be 2",
+            "stack": [{"file": "src/a.test.ts", "line": 3, "column": 9}]}])
     } else {
         json!([])
     };
-    json!({"ev": "test", "id": name, "file": "src/a.test.ts", "suite": ["sum"], "name": name, "state": state, "mode": "run",
-        "ms": 3, "line": 2, "column": 3, "errors": errors})
+    json!({"event": "test", "file": "src/a.test.ts", "suite": ["sum"], "name": name, "state": state, "ms": 3,
+        "line": 2, "column": 3, "errors": errors})
 }
 
 fn events(tests: &[(&str, &str)], reason: &str) -> Vec<Value> {
     let mut events = vec![
-        json!({"ev": "init", "version": "5.1.1", "root": "/"}),
-        json!({"ev": "file_start", "file": "src/a.test.ts"}),
-        json!({"ev": "collected", "file": "src/a.test.ts", "tests": tests.len()}),
+        json!({"event": "run_start", "version": "5.1.1"}),
+        json!({"event": "file_start", "file": "src/a.test.ts"}),
+        json!({"event": "collected", "file": "src/a.test.ts", "tests": tests.len()}),
     ];
     events.extend(tests.iter().map(|(name, state)| event(name, state)));
-    events.push(json!({"ev": "file_end", "file": "src/a.test.ts", "state": reason, "errors": []}));
-    events.push(json!({"ev": "end", "reason": reason, "errors": []}));
+    events.push(
+        json!({"event": "file_end", "file": "src/a.test.ts", "tests": tests.len(), "errors": []}),
+    );
+    events.push(json!({"event": "end", "passed": reason == "passed", "errors": []}));
     events
 }
 
@@ -164,8 +166,7 @@ fn verdict_combines_events_and_exit_status() {
         "config_error"
     );
     let mut leaked = passed;
-    leaked.last_mut().unwrap()["errors"] =
-        json!([{"name": "Error", "message": "lost", "stacks": []}]);
+    leaked.last_mut().unwrap()["errors"] = json!([{"type": "Error", "message": "lost"}]);
     assert_eq!(verdict(&leaked, "exit 1"), "failed");
 }
 
@@ -175,8 +176,8 @@ fn hanging_test_is_ended_and_named() {
     let mut server = open(&tree, &[]);
     let mut hung = events(&[("adds", "passed")], "passed");
     hung.truncate(4);
-    hung.push(json!({"ev": "file_start", "file": "src/hangs.test.ts"}));
-    hung.push(json!({"ev": "collected", "file": "src/hangs.test.ts", "tests": 1}));
+    hung.push(json!({"event": "file_start", "file": "src/hangs.test.ts"}));
+    hung.push(json!({"event": "collected", "file": "src/hangs.test.ts", "tests": 1}));
     fake_vitest(&tree, &hung, "sleep 1000");
     let reply = server.call("run_tests", json!({"timeout": 4}));
     assert_eq!(counts(&reply), ("timed_out".to_owned(), [1, 0, 0]));

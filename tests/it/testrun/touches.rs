@@ -13,11 +13,11 @@ fn project_search_logs_no_denials() {
     tree.dir("logs");
     let mut server = open(&tree, &["--audit", &tree.text("logs/audit.jsonl")]);
     let events = [
-        json!({"ev": "init", "version": "5.1.1"}),
-        json!({"ev": "collected", "file": "deep/a.test.ts", "tests": 1}),
-        json!({"ev": "test", "file": "deep/a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
-        json!({"ev": "file_end", "file": "deep/a.test.ts", "errors": []}),
-        json!({"ev": "end", "reason": "passed", "errors": []}),
+        json!({"event": "run_start", "version": "5.1.1"}),
+        json!({"event": "collected", "file": "deep/a.test.ts", "tests": 1}),
+        json!({"event": "test", "file": "deep/a.test.ts", "name": "adds", "state": "passed"}),
+        json!({"event": "file_end", "file": "deep/a.test.ts", "tests": 1, "errors": []}),
+        json!({"event": "end", "passed": true, "errors": []}),
     ];
     fake_vitest(&tree, &events, "exit 0");
     tree.file("work/deep/a.test.ts", "")

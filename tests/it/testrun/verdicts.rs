@@ -26,12 +26,12 @@ fn file_ignored_by_runner_is_reported() {
     let mut server = open(&tree, &[]);
     let file = tree.text("work/src/a.test.ts");
     let events = [
-        json!({"ev": "init", "version": "5.1.1"}),
+        json!({"event": "run_start", "version": "5.1.1"}),
         // Vitest has its own root, to which reported paths are relative.
-        json!({"ev": "collected", "file": "a.test.ts", "path": file, "tests": 1}),
-        json!({"ev": "test", "file": "a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
-        json!({"ev": "file_end", "file": "a.test.ts", "path": file, "errors": []}),
-        json!({"ev": "end", "reason": "passed", "errors": []}),
+        json!({"event": "collected", "file": "a.test.ts", "path": file, "tests": 1}),
+        json!({"event": "test", "file": "a.test.ts", "name": "adds", "state": "passed"}),
+        json!({"event": "file_end", "file": "a.test.ts", "path": file, "tests": 1, "errors": []}),
+        json!({"event": "end", "passed": true, "errors": []}),
     ];
     fake_vitest(&tree, &events, "exit 0");
     for name in [
@@ -99,12 +99,12 @@ fn files_unmatched_by_configuration_are_reported() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let events = [
-        json!({"ev": "init", "version": "5.1.1"}),
-        json!({"ev": "takes", "options": ["include: src/**/*.test.ts"]}),
-        json!({"ev": "collected", "file": "src/a.test.ts", "tests": 1}),
-        json!({"ev": "test", "file": "src/a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
-        json!({"ev": "file_end", "file": "src/a.test.ts", "errors": []}),
-        json!({"ev": "end", "reason": "passed", "errors": []}),
+        json!({"event": "run_start", "version": "5.1.1"}),
+        json!({"event": "patterns", "options": ["include: src/**/*.test.ts"]}),
+        json!({"event": "collected", "file": "src/a.test.ts", "tests": 1}),
+        json!({"event": "test", "file": "src/a.test.ts", "name": "adds", "state": "passed"}),
+        json!({"event": "file_end", "file": "src/a.test.ts", "tests": 1, "errors": []}),
+        json!({"event": "end", "passed": true, "errors": []}),
     ];
     fake_vitest(&tree, &events, "exit 0");
     tree.file("work/src/a.test.ts", "");
@@ -137,7 +137,7 @@ fn files_unmatched_by_configuration_are_reported() {
     let nothing = [
         events[0].clone(),
         events[1].clone(),
-        json!({"ev": "end", "reason": "failed", "errors": []}),
+        json!({"event": "end", "passed": false, "errors": []}),
     ];
     fake_vitest(&tree, &nothing, "exit 1");
     assert_eq!(
@@ -151,9 +151,9 @@ fn test_script_options_are_passed_to_runner() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let events = [
-        json!({"ev": "init", "version": "5.1.1"}),
-        json!({"ev": "test", "file": "a.test.ts", "name": "adds", "state": "passed", "mode": "run"}),
-        json!({"ev": "end", "reason": "passed", "errors": []}),
+        json!({"event": "run_start", "version": "5.1.1"}),
+        json!({"event": "test", "file": "a.test.ts", "name": "adds", "state": "passed"}),
+        json!({"event": "end", "passed": true, "errors": []}),
     ];
     fake_vitest(&tree, &events, "printf %s \"$MODE\" >mode\nexit 0");
     let mut told = |script: &str| {

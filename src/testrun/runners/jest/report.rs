@@ -1,163 +1,21 @@
-//! Parser for Jest's events, which the bundled reporter (`reporter.cjs`) documents.
-
-use replay_base::limits::MAX_KEPT_TESTS;
+//! What Jest's events need beyond the common reader: its texts, and its configuration on stdout.
 
 use crate::prelude::*;
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct JestEvent {
-    ev: String,
-    file: String,
-    project: Option<String>,
-    suite: Vec<String>,
-    name: String,
-    test: Option<JestTest>,
-    broken: bool,
-    message: String,
-    tests: Vec<JestTest>,
-    files: u64,
-    success: bool,
-    errors: Vec<String>,
-    goes_on: bool,
-    snapshots: u64,
-    options: Vec<String>,
-    held: Vec<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct JestTest {
-    suite: Vec<String>,
-    name: String,
-    status: String,
-    ms: Option<f64>,
-    retries: u64,
-    line: Option<u32>,
-    column: Option<u32>,
-    messages: Vec<String>,
-    values: Vec<Option<JestValues>>,
-}
-
-#[derive(Deserialize)]
-struct JestValues {
-    expected: Option<String>,
-    actual: Option<String>,
-}
-
-/// A file that has begun.
-struct JestFile {
-    order: usize,
-    file: String,
-    /// Finished tests, for a file that never ends.
-    ended: Vec<JestTest>,
-    /// Ids of running tests, with their order.
-    running: HashMap<String, usize>,
-}
+const STYLE: EventStyle = EventStyle {
+    excluding: "the project's configuration",
+    test_errors: errors,
+    file_error,
+};
 
 pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = ResultCollector::new(sources.root);
-    let mut open: HashMap<String, JestFile> = HashMap::new();
-    let (mut order, mut planned, mut ended) = (0, 0, 0);
-    for event in lines::events::<JestEvent>(sources.report, bound) {
-        order += 1;
-        let key = file_key(&collector, &event);
-        match event.ev.as_str() {
-            "init" => collector.results.begun = true,
-            "file_start" => {
-                collector.add_file(&event.file);
-                if open.len() < MAX_KEPT_TESTS {
-                    let begun = JestFile {
-                        order,
-                        file: event.file,
-                        ended: Vec::new(),
-                        running: HashMap::new(),
-                    };
-                    open.insert(key, begun);
-                }
-            }
-            "start" => {
-                if let Some(open) = open
-                    .get_mut(&key)
-                    .filter(|open| open.running.len() < MAX_KEPT_TESTS)
-                {
-                    open.running
-                        .insert(id(&key, &event.suite, &event.name), order);
-                }
-            }
-            "case" => {
-                let known = open
-                    .get_mut(&key)
-                    .filter(|open| open.ended.len() < MAX_KEPT_TESTS);
-                if let (Some(open), Some(test)) = (known, event.test) {
-                    open.running.remove(&id(&key, &test.suite, &test.name));
-                    // Each attempt of a retried test is reported.
-                    open.ended
-                        .retain(|other| (&other.suite, &other.name) != (&test.suite, &test.name));
-                    open.ended.push(test);
-                }
-            }
-            "file" => {
-                open.remove(&key);
-                ended += 1;
-                collector.add_file(&event.file);
-                if event.broken {
-                    file_error(&mut collector, &event);
-                }
-                for test in &event.tests {
-                    add(&mut collector, &key, &event.file, test);
-                }
-            }
-            "left_out" => collector.add_left_out("the project's configuration", &event.options),
-            "takes" => collector.set_patterns(&event.options),
-            "end" => {
-                collector.results.ended = true;
-                collector.results.passed = Some(event.success);
-                collector.results.is_cut_short = event.goes_on;
-                collector.results.snapshots = event.snapshots;
-                planned = event.files;
-                for message in &event.errors {
-                    collector.run_error(None, message, Vec::new());
-                }
-            }
-            "held" => event
-                .held
-                .iter()
-                .for_each(|held| collector.add_held(held, Vec::new())),
-            "over" => collector.results.is_cut_short = false,
-            _ => {}
-        }
+    let mut reader = event_reader::read(sources, bound, &STYLE);
+    if !reader.collector.results.begun {
+        reader
+            .collector
+            .set_patterns(&configuration_message(sources));
     }
-    if !collector.results.begun {
-        collector.set_patterns(&configuration_message(sources));
-    }
-    if collector.results.ended && collector.results.passed == Some(true) && ended < planned {
-        let message = format!("only {ended} of {planned} files finished");
-        collector.run_error(None, &message, Vec::new());
-    } else if collector.results.ended && ended + (open.len() as u64) < planned {
-        // Jest does not name them: `bail`.
-        let left = planned - ended - open.len() as u64;
-        collector.add_unreached(&format!(
-            "{left} of {planned} files, which Jest did not reach (`bail`)"
-        ));
-    }
-    let mut open: Vec<_> = open.into_iter().collect();
-    open.sort_by_key(|(_, open)| open.order);
-    for (key, open) in open {
-        for test in &open.ended {
-            add(&mut collector, &key, &open.file, test);
-        }
-        if open.running.is_empty() {
-            collector.add_unfinished(&key);
-        }
-        let mut running: Vec<_> = open.running.into_iter().collect();
-        running.sort_by_key(|(_, order)| *order);
-        collector.add_not_run(running.len() as u64);
-        for (id, _) in &running {
-            collector.add_unfinished(id);
-        }
-    }
-    collector.results
+    reader.finish()
 }
 
 /// Returns Jest's message on its configuration if it found no file, such as `testMatch: **/*.js - 0
@@ -174,72 +32,9 @@ fn configuration_message(sources: &Sources<'_>) -> Vec<String> {
     told.collect()
 }
 
-/// Returns the key of a file, different for each project.
-fn file_key(collector: &ResultCollector<'_>, event: &JestEvent) -> String {
-    let file = stack::relative(&event.file, collector.root());
-    match event.project.as_deref() {
-        Some(project) => format!("|{project}| {file}"),
-        None => file.to_owned(),
-    }
-}
-
-fn id(key: &str, suite: &[String], name: &str) -> String {
-    join_id(
-        [key]
-            .into_iter()
-            .chain(suite.iter().map(String::as_str))
-            .chain([name]),
-    )
-}
-
-fn add(collector: &mut ResultCollector<'_>, key: &str, file: &str, test: &JestTest) {
-    let state = match test.status.as_str() {
-        "passed" => State::Passed,
-        "failed"
-            if test
-                .messages
-                .iter()
-                .any(|text| text.contains("Exceeded timeout of ")) =>
-        {
-            State::TimedOut
-        }
-        "failed" => State::Failed,
-        "todo" => State::Todo,
-        "pending" | "skipped" | "disabled" => State::Skipped,
-        _ => State::NotRun,
-    };
-    let id = id(key, &test.suite, &test.name);
-    let mut case = Case::new(collector.name(&id), collector.name(&test.name), state);
-    case.file = Some(collector.path(file));
-    (case.line, case.column) = (test.line, test.column);
-    case.suite = collector.suite(&test.suite);
-    case.duration_ms = test.ms.and_then(milliseconds);
-    case.retries = test.retries;
-    if state.is_failure() {
-        let values = test
-            .values
-            .iter()
-            .map(Option::as_ref)
-            .chain(std::iter::repeat(None));
-        let told = test
-            .messages
-            .iter()
-            .zip(values)
-            .take(replay_base::limits::MAX_TEST_ERRORS);
-        case.errors = told
-            .flat_map(|(text, values)| errors(collector, text, values))
-            .collect();
-    }
-    collector.add(case);
-}
-
 /// Returns an error, its causes, and the members of an `AggregateError`, which Jest 30 writes in a
 /// row.
-fn errors(
-    collector: &mut ResultCollector<'_>,
-    text: &str,
-    values: Option<&JestValues>,
-) -> Vec<TestError> {
+fn errors(collector: &mut ResultCollector<'_>, reported: &ReportedError) -> Vec<TestError> {
     let leads = [
         ("\n\n[cause]: ", "caused by "),
         ("\n\n[errors]: ", "in it "),
@@ -250,11 +45,12 @@ fn errors(
             .filter_map(|(mark, lead)| Some((text.find(mark)?, mark.len(), *lead)))
             .min()
     };
-    let (mut rest, mut values, mut lead) = (text, values, "");
+    let (mut rest, mut lead) = (reported.message.as_str(), "");
+    let mut values = (reported.expected.as_deref(), reported.actual.as_deref());
     let mut found: Vec<TestError> = Vec::new();
     loop {
         let (at, length, following) = next(rest).unwrap_or((rest.len(), 0, ""));
-        let mut error = error(collector, &rest[..at], values.take());
+        let mut error = error(collector, &rest[..at], std::mem::take(&mut values));
         if !lead.is_empty() {
             error.class = Some(format!(
                 "{lead}{}",
@@ -273,17 +69,14 @@ fn errors(
     }
 }
 
-/// Parses an error. The text is a stack; values have fields of their own.
+/// Parses an error. The text is a stack; the expected and the actual value have fields of their own.
 fn error(
     collector: &mut ResultCollector<'_>,
     text: &str,
-    values: Option<&JestValues>,
+    (expected, actual): (Option<&str>, Option<&str>),
 ) -> TestError {
     let (text, frames) = stack::parse_v8(text);
     let (class, message) = split_class(text);
-    let (expected, actual) = values
-        .map(|values| (values.expected.as_deref(), values.actual.as_deref()))
-        .unwrap_or_default();
     // The message need not repeat the values and the diff, which have fields of their own.
     let (message, diff) = match (
         message.split_once("\n\n- Expected"),
@@ -312,9 +105,10 @@ fn split_class(text: &str) -> (Option<&str>, &str) {
     class.map_or((None, text), |(class, message)| (Some(class), message))
 }
 
-/// Adds a file that did not run: its message has a bullet, a code excerpt, and a stack.
-fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
-    let (text, _) = visible_text::head(&file.message, replay_base::limits::MAX_TEST_TEXT_BYTES * 4);
+/// Returns the error of a file that did not run: it has a bullet, a code excerpt, and a stack.
+fn file_error(_: &str, file: &str, error: &ReportedError) -> FileProblem {
+    let (text, _) =
+        visible_text::head(&error.message, replay_base::limits::MAX_TEST_TEXT_BYTES * 4);
     let body = text
         .trim_start()
         .strip_prefix('●')
@@ -333,14 +127,14 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
             .to_owned()
     };
     // For files with syntax errors Jest writes a page of advice first.
-    let message = match body.split_once("\n    Details:\n") {
+    let mut message = match body.split_once("\n    Details:\n") {
         Some((head, details)) => {
             let first = head.trim().lines().next().unwrap_or_default();
             format!("{first}\n{}", own(details))
         }
         None => own(body),
     };
-    let base = file.file.rsplit('/').next().unwrap_or_default();
+    let base = file.rsplit('/').next().unwrap_or_default();
     let mut frames = stack::parse_v8(&text).1;
     frames.splice(..0, babel_place(&text));
     let own = frames
@@ -348,14 +142,8 @@ fn file_error(collector: &mut ResultCollector<'_>, file: &JestEvent) {
         .find(|frame| frame.file.ends_with(base))
         .and_then(|own| Some((own.line?, own.column)));
     let own = own.or_else(|| stack::place_in(&text, base));
-    let mut message = message;
-    let (line, column) = stack::place_to_fix(own, &frames, base, &mut message).unzip();
-    let phase = if file.tests.is_empty() {
-        Phase::Collect
-    } else {
-        Phase::Hook
-    };
-    collector.file_error(&file.file, phase, &message, line, column.flatten());
+    let place = stack::place_to_fix(own, &frames, base, &mut message);
+    FileProblem { message, place }
 }
 
 /// Parses Babel's place: `SyntaxError: /p/a.js: Unexpected token (1:26)`, whose columns count from
@@ -388,7 +176,11 @@ mod tests {
         let mut collector = ResultCollector::new("/p");
         let text = "Error: cannot load\n    at x (/p/a.test.js:3:36)\n\n[cause]: TypeError: bad\n    at load (/p/a.js:1:25)\n\n\
             [errors]: one\n    at y (/p/b.js:2:3)";
-        let told = errors(&mut collector, text, None).into_iter().map(|error| {
+        let reported = ReportedError {
+            message: text.to_owned(),
+            ..ReportedError::default()
+        };
+        let told = errors(&mut collector, &reported).into_iter().map(|error| {
             let place = error.stack[0].clone();
             (
                 error.class.unwrap_or_default(),
@@ -416,16 +208,14 @@ mod tests {
     #[test]
     fn jest_file_error_names_place_in_imported_file() {
         let of = |message: &str| {
-            let mut collector = ResultCollector::new("/p");
-            file_error(
-                &mut collector,
-                &JestEvent {
-                    file: "a.test.js".into(),
-                    message: message.into(),
-                    ..JestEvent::default()
-                },
-            );
-            let error = collector.results.file_errors.remove(0);
+            let end = serde_json::json!({"event": "file_end", "file": "a.test.js", "errors": [{"message": message}]});
+            let report = end.to_string();
+            let sources = Sources {
+                report: report.as_bytes(),
+                root: "/p",
+                ..Sources::default()
+            };
+            let error = parse(&sources, Bound::default()).file_errors.remove(0);
             (
                 error.message.lines().last().map(str::to_owned),
                 error.line,
@@ -453,7 +243,7 @@ mod tests {
     fn jest_process_exit_before_end_is_detected() {
         let of = |more: &str| {
             let report = format!(
-                "{{\"ev\":\"init\",\"files\":0}}\n{{\"ev\":\"end\",\"success\":true,\"files\":0{more}\n"
+                "{{\"event\":\"run_start\"}}\n{{\"event\":\"end\",\"passed\":true,\"files\":0{more}\n"
             );
             let results = parse(
                 &Sources {
@@ -465,7 +255,10 @@ mod tests {
             (results.ended, results.is_cut_short)
         };
         assert_eq!(of(",\"goes_on\":true}"), (true, true));
-        assert_eq!(of(",\"goes_on\":true}\n{\"ev\":\"over\"}"), (true, false));
+        assert_eq!(
+            of(",\"goes_on\":true}\n{\"event\":\"over\"}"),
+            (true, false)
+        );
         // With `forceExit` Jest itself ends the process.
         assert_eq!(of("}"), (true, false));
     }

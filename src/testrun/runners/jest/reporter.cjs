@@ -1,25 +1,18 @@
-// Jest reporter (24 and newer). Writes events as JSON lines, each as it happens, to the file in
-// REPLAY_TEST_REPORT: after an aborted run or a failed tear-down the earlier events are still there.
-//
-//   {"ev":"init","files"}                     number of files to run
-//   {"ev":"file_start","file"}                a file is being loaded
-//   {"ev":"start","file","suite","name"}      a test begins
-//   {"ev":"case","file","test"}               it has ended (only from jest-circus)
-//   {"ev":"file","file","tests",...}          the file has ended, with all of its tests
-//   {"ev":"left_out","options"}               tests that the project's configuration excludes
-//   {"ev":"takes","options"}                  its patterns for test files
-//   {"ev":"end","success","files","errors","snapshots","goes_on"}   the tests have ended; errors belong to no file
-//   {"ev":"held","held"}                      the process still runs some time later: its open handles
-//   {"ev":"over"}                             Jest has finished with its tear-down; only with `goes_on`
+// Jest reporter (24 and newer). Writes the events of src/testrun/reports/events.rs to the file in
+// REPLAY_TEST_REPORT.
 const fs = require('fs')
 const path = require('path')
 
 const MAX_TEXT = 16384
+const MAX_ERRORS = 5
 const MAX_OPTIONS = 20
 const MAX_HELD = 10
 const HELD_AFTER_MS = 3000
 // Beyond this limit only names and states are written.
 const MAX_DETAIL_CHARS = 32 * 1024 * 1024
+
+// Jest's own words; all others are of tests that did not run.
+const STATES = { passed: 'passed', failed: 'failed', todo: 'todo', pending: 'skipped', skipped: 'skipped', disabled: 'skipped' }
 
 const cut = (text) => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text)
 
@@ -57,55 +50,53 @@ module.exports = class {
     fs.writeSync(this.fd, line)
   }
 
-  test(result) {
-    const failed = result.status === 'failed' && this.written < MAX_DETAIL_CHARS
-    const details = (result.failureDetails ?? []).map((detail) => {
-      const values = detail?.matcherResult
-      return values ? { expected: shown(values.expected), actual: shown(values.actual) } : null
+  // The event of a test that has ended.
+  result(event, test, result) {
+    const isDetailed = result.status === 'failed' && this.written < MAX_DETAIL_CHARS
+    const messages = isDetailed ? result.failureMessages.slice(0, 10).map(shown) : []
+    const errors = messages.slice(0, MAX_ERRORS).map((message, index) => {
+      const values = result.failureDetails?.[index]?.matcherResult
+      return { message, expected: shown(values?.expected), actual: shown(values?.actual) }
     })
-    return {
-      suite: result.ancestorTitles.map(title),
-      name: title(result.title),
-      status: result.status,
+    const timedOut = messages.some((message) => message.includes('Exceeded timeout of '))
+    this.write({
+      event,
+      ...this.name(test, result),
+      state: timedOut ? 'timed_out' : (STATES[result.status] ?? 'not_run'),
       ms: result.duration ?? undefined,
       retries: result.invocations > 1 ? result.invocations - 1 : undefined,
       line: result.location?.line,
       column: result.location?.column,
-      messages: failed ? result.failureMessages.slice(0, 10).map(shown) : undefined,
-      values: failed ? details.slice(0, 10) : undefined,
-    }
+      errors,
+    })
   }
 
-  onRunStart(results) {
-    this.write({ ev: 'init', files: results.numTotalTestSuites })
+  onRunStart() {
+    this.write({ event: 'run_start' })
   }
 
   onTestFileStart(test) {
-    this.write({ ev: 'file_start', file: test.path, project: this.project(test) })
+    this.write({ event: 'file_start', ...this.file(test) })
   }
 
   onTestCaseStart(test, info) {
-    const [suite, name] = [info.ancestorTitles.map(title), title(info.title)]
-    this.write({ ev: 'start', file: test.path, project: this.project(test), suite, name })
+    this.write({ event: 'test_start', ...this.name(test, info) })
   }
 
+  // Only from jest-circus, and for each attempt.
   onTestCaseResult(test, result) {
-    this.write({ ev: 'case', file: test.path, project: this.project(test), test: this.test(result) })
+    this.result('attempt', test, result)
   }
 
   onTestFileResult(test, result) {
     if (this.ended.has(test)) return
     this.ended.add(test)
-    const broken = Boolean(result.testExecError)
-    this.write({
-      ev: 'file',
-      file: result.testFilePath ?? test.path,
-      project: this.project(test),
-      broken: broken || undefined,
-      failed: broken || result.numFailingTests > 0,
-      message: broken ? cut(result.failureMessage ?? shown(result.testExecError.message) ?? '') : undefined,
-      tests: (result.testResults ?? []).map((test) => this.test(test)),
-    })
+    const file = { ...test, path: result.testFilePath ?? test.path }
+    const results = result.testResults ?? []
+    for (const one of results) this.result('test', file, one)
+    const error = result.testExecError
+    const message = error && cut(result.failureMessage ?? shown(error.message) ?? '')
+    this.write({ event: 'file_end', ...this.file(file), tests: results.length, errors: error ? [{ message }] : [] })
   }
 
   // Name of the hook in Jest 24.
@@ -113,7 +104,7 @@ module.exports = class {
     this.onTestFileResult(test, result)
   }
 
-  leftOut(contexts) {
+  excluding(contexts) {
     const found = new Set()
     const isAsked = process.argv.some((word) => word.startsWith('--testNamePattern') || word === '-t')
     const name = this.config?.testNamePattern
@@ -126,7 +117,7 @@ module.exports = class {
     return [...found].slice(0, MAX_OPTIONS)
   }
 
-  takes(contexts) {
+  patterns(contexts) {
     const found = new Set()
     for (const { config } of contexts ?? []) {
       for (const dir of config?.roots ?? []) {
@@ -140,36 +131,40 @@ module.exports = class {
   }
 
   onRunComplete(contexts, results) {
-    const options = this.leftOut(contexts)
-    if (options.length) this.write({ ev: 'left_out', options })
-    this.write({ ev: 'takes', options: this.takes(contexts) })
+    const options = this.excluding(contexts)
+    if (options.length) this.write({ event: 'excluding', options })
+    this.write({ event: 'patterns', options: this.patterns(contexts) })
     const error = results.runExecError
     // The process then ends by itself, unless the project sets `forceExit`. An earlier exit hides
     // the remaining work.
     const goesOn = !this.config?.forceExit
-    if (goesOn) process.once('beforeExit', () => this.write({ ev: 'over' }))
-    setTimeout(() => this.write({ ev: 'held', held: this.held() }), HELD_AFTER_MS).unref()
+    if (goesOn) process.once('beforeExit', () => this.write({ event: 'over' }))
+    setTimeout(() => this.write({ event: 'held', errors: this.held() }), HELD_AFTER_MS).unref()
     this.write({
-      ev: 'end',
+      event: 'end',
       // `success` itself is set later.
-      success: results.numFailedTests === 0 && results.numRuntimeErrorTestSuites === 0 && !results.wasInterrupted,
+      passed: results.numFailedTests === 0 && results.numRuntimeErrorTestSuites === 0 && !results.wasInterrupted,
       files: results.numTotalTestSuites,
-      errors: error ? [shown(error.message) ?? 'undefined'] : [],
+      errors: error ? [{ message: shown(error.message) ?? 'undefined' }] : [],
       // Snapshots written because there was none.
       snapshots: results.snapshot?.added,
-      goes_on: goesOn || undefined,
+      goes_on: goesOn,
     })
   }
 
   held() {
     const usual = [...this.usual]
     const isNew = (name) => !usual.includes(name) || !usual.splice(usual.indexOf(name), 1)
-    return this.resources().filter(isNew).slice(0, MAX_HELD)
+    return this.resources().filter(isNew).slice(0, MAX_HELD).map((message) => ({ message }))
   }
 
   // Jest runs a file once for each project.
-  project(test) {
+  file(test) {
     const name = test.context?.config?.displayName
-    return name?.name ?? name ?? undefined
+    return { file: test.path, project: name?.name ?? name ?? undefined }
+  }
+
+  name(test, info) {
+    return { ...this.file(test), suite: info.ancestorTitles.map(title), name: title(info.title) }
   }
 }

@@ -1,22 +1,6 @@
 """pytest plugin (pytest 6 and newer, Python 3.8 and newer) that reports a run as JSON lines.
 
-Writes each event as it happens, to the file in REPLAY_TEST_REPORT: after a crash the earlier events
-are still there.
-
-    {"ev":"init","version"}                         the run begins
-    {"ev":"takes","options"}                        directories and names of test files
-    {"ev":"collected","tests"}                      number of tests to run (under xdist from each worker)
-    {"ev":"deselected","tests","files"}             number of tests deselected by -k or -m, and their files
-    {"ev":"left_out","dropped","ignored","count"}   number of tests removed silently; paths not collected
-    {"ev":"options","asked","options"}              the project's own deselecting options; true if -k was given
-    {"ev":"collect_error","id","message",...}       a file that could not be loaded
-    {"ev":"start","id","file","line"}               a test begins; the line counts from 1
-    {"ev":"phase","id","when","outcome",...}        its call or tear-down has ended, or its set-up failed
-    {"ev":"leak","id","type","message"}             an uncaught exception of a thread or finalizer in a test
-    {"ev":"module_skipped","file","reason"}         a file skipped as a whole, before its tests were known
-    {"ev":"unreached","files"}                      files that never began, and remaining tests of partly run files
-    {"ev":"internal","message","stack"}             pytest or a plugin failed, or a loaded file ended Python
-    {"ev":"end","exit","held"}                      the run has ended; threads that keep the process from ending
+Writes the events of src/testrun/reports/events.rs to the file in REPLAY_TEST_REPORT.
 
 Under xdist only the controlling process writes; it gets the reports of the workers. Processes
 forked by a test do not write. SIGTERM ends a run at its timeout: each process then writes its
@@ -36,6 +20,7 @@ import traceback
 import pytest
 
 MAX_TEXT = 16384
+MAX_ERRORS = 5
 MAX_FRAMES = 20
 MAX_RELATED = 10
 MAX_HELD = 5
@@ -121,18 +106,90 @@ def _held():
 
 
 def _failure(longrepr):
+    """Describes what pytest shows of an error."""
     crash = getattr(longrepr, "reprcrash", None)
     if crash is None:
         # A skip is (path, line, reason). Collection errors and the death of a worker are text.
-        if isinstance(longrepr, tuple):
-            return {"message": _cut(longrepr[-1])}
-        return {"message": _cut(longrepr)}
-    return {
-        "message": _cut(crash.message),
-        "file": str(crash.path),
-        "line": crash.lineno,
-        "stack": _frames(longrepr),
-    }
+        return {"message": _cut(longrepr[-1] if isinstance(longrepr, tuple) else longrepr)}
+    place = {"file": str(crash.path), "line": crash.lineno}
+    return {"message": _cut(crash.message), "line": crash.lineno, "stack": _frames(longrepr) or [place]}
+
+
+def _error(report, subtest):
+    """Describes the error of a test."""
+    error = _failure(report.longrepr)
+    kind = getattr(report, "replay_type", None)
+    # Most messages start with the class.
+    lead = f"{kind}: "
+    if subtest is not None:
+        error["message"] = f"[{subtest}] {error['message']}"
+    elif kind and error["message"].startswith(lead):
+        error["message"] = error["message"][len(lead) :]
+    actual, expected = getattr(report, "replay_compare", None) or (None, None)
+    return {**error, "type": kind, "expected": expected, "actual": actual}
+
+
+def _subtest(report):
+    """Returns the name of a subtest, whose report has the id of its parent test."""
+    context = getattr(report, "context", None)
+    if context is None:
+        return None
+    kwargs = getattr(context, "kwargs", None) or {}
+    named = [str(getattr(context, "msg", None) or "")]
+    # pytest 9 passes representations of the values, as text.
+    named += ["{}={}".format(*pair) for pair in kwargs.items()]
+    return _cut(" ".join(part for part in named if part))
+
+
+class RunningTest:
+    """A test between its start and the end of its tear-down."""
+
+    def __init__(self, nodeid, location):
+        # pytest counts this line from 0.
+        line = None if location[1] is None else location[1] + 1
+        self.name = {"id": nodeid, "file": location[0]}
+        self.line, self.seconds, self.retries, self.is_called = line, 0.0, 0, False
+        self.output = {}
+        self.begin()
+
+    def begin(self):
+        self.state, self.errors, self.is_rerun = "passed", [], False
+
+    def add(self, report):
+        """Adds the report of a phase. Returns true if it is the last one."""
+        self.seconds += max(0.0, report.duration)
+        self.is_called |= report.when != "teardown"
+        subtest = _subtest(report)
+        has_failed = self.state in ("failed", "errored")
+        if report.outcome == "rerun":
+            self.is_rerun = True
+        elif report.failed and report.when == "???":
+            # A worker of xdist died; no more reports of the test will come.
+            self.state = "crashed"
+            self.errors.append({"message": _failure(report.longrepr)["message"]})
+            return True
+        elif report.failed:
+            if not has_failed:
+                self.state = "failed" if report.when == "call" else "errored"
+            if len(self.errors) < MAX_ERRORS:
+                self.errors += [_error(report, subtest), *getattr(report, "replay_related", [])]
+            output = {"stdout": report.capstdout, "stderr": report.capstderr + report.caplog}
+            self.output.update((name, _end(text)) for name, text in output.items() if text.strip())
+        elif report.skipped and subtest is None and not has_failed:
+            is_expected = getattr(report, "wasxfail", None) is not None
+            self.state = "expected_failure" if is_expected else "skipped"
+        if report.when == "teardown" and self.is_rerun:
+            self.retries += 1
+            self.begin()
+            return False
+        return report.when == "teardown"
+
+    def result(self):
+        # `--setup-plan` reports set-up and tear-down alone.
+        state = "not_run" if self.state == "passed" and not self.is_called else self.state
+        ms = self.seconds * 1000.0
+        test = {"state": state, "line": self.line, "ms": ms, "retries": self.retries, "errors": self.errors}
+        return {**self.name, **test, **self.output}
 
 
 class Writer:
@@ -142,14 +199,16 @@ class Writer:
         self.written = 0
         self.leaks = 0
         self.begun = set()
+        self.running = {}
+        self.broken = set()
         self.process = os.getpid()
 
-    def write(self, **event):
+    def write(self, event, **fields):
         if os.getpid() != self.process:
             return
-        if self.written > MAX_DETAIL_CHARS:
-            event = {key: value for key, value in event.items() if key not in ("failure", "related", "compare", "out", "err")}
-        line = json.dumps(event) + "\n"
+        if self.written > MAX_DETAIL_CHARS and event == "test":
+            fields = {key: value for key, value in fields.items() if key not in ("errors", "stdout", "stderr")}
+        line = json.dumps({"event": event, **fields}) + "\n"
         self.written += len(line)
         self.file.write(line)
         self.file.flush()
@@ -159,12 +218,12 @@ class Writer:
         # The controlling process of xdist collects no tests itself.
         items = getattr(session, "items", None)
         if items:
-            self.write(ev="collected", tests=len(items))
+            self.write("collected", tests=len(items))
         self.left_out(self.observer.left_out())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):
-        self.write(ev="collected", tests=len(ids))
+        self.write("collected", tests=len(ids))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node, error):
@@ -172,74 +231,59 @@ class Writer:
 
     def left_out(self, found):
         if found.get("tests"):
-            self.write(ev="deselected", tests=found["tests"], files=found["files"])
+            self.write("deselected", tests=found["tests"], files=found["files"])
         if found.get("dropped") or found.get("count"):
-            self.write(ev="left_out", dropped=found["dropped"], ignored=found["ignored"], count=found["count"])
+            self.write("omitted", tests=found["dropped"], paths=found["ignored"], count=found["count"])
 
     def pytest_collectreport(self, report):
-        if report.failed:
-            self.write(ev="collect_error", id=report.nodeid, **_failure(report.longrepr))
+        file = report.nodeid.split("::")[0]
+        if report.failed and report.nodeid not in self.broken:
+            # Every worker of xdist reports it.
+            self.broken.add(report.nodeid)
+            self.write("file_end", file=file, errors=[_failure(report.longrepr)])
         elif report.skipped:
             # `importorskip`, or `skip` with allow_module_level: the skipped tests are unknown.
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-            self.write(ev="module_skipped", file=report.nodeid.split("::")[0], message=_cut(reason))
+            self.write("file_skipped", file=file, reason=_cut(reason))
 
     def pytest_warning_recorded(self, warning_message, when, nodeid):
         name = warning_message.category.__name__
         if name in LEAKS and self.leaks < MAX_LEAKS:
             self.leaks += 1
-            self.write(ev="leak", id=nodeid or "", type=name, message=_cut(warning_message.message))
+            self.write("leak", test=nodeid or "", type=name, message=_cut(warning_message.message))
 
     def pytest_runtest_logstart(self, nodeid, location):
         self.begun.add(nodeid)
-        # pytest counts this line from 0.
-        line = location[1]
-        self.write(ev="start", id=nodeid, file=location[0], line=None if line is None else line + 1)
+        if nodeid not in self.running:
+            self.running[nodeid] = RunningTest(nodeid, location)
+            self.write("test_start", **self.running[nodeid].name)
 
     def pytest_runtest_logreport(self, report):
-        if report.when == "setup" and report.passed:
+        test = self.running.get(report.nodeid)
+        if test is None or report.when == "setup" and report.passed:
             return
-        context = getattr(report, "context", None)
-        event = {
-            "ev": "phase",
-            "id": report.nodeid,
-            "when": report.when,
-            "outcome": report.outcome,
-            "seconds": report.duration,
-        }
-        if getattr(report, "wasxfail", None) is not None:
-            event["xfail"] = True
-        if context is not None:
-            # A subtest, with the id of its parent test.
-            kwargs = getattr(context, "kwargs", None) or {}
-            named = [str(getattr(context, "msg", None) or "")]
-            # pytest 9 passes representations of the values, as text.
-            named += ["{}={}".format(*pair) for pair in kwargs.items()]
-            event["subtest"] = _cut(" ".join(part for part in named if part))
-        if report.failed or report.outcome == "rerun":
-            event["failure"] = _failure(report.longrepr)
-            event["related"] = getattr(report, "replay_related", [])
-            event["type"] = getattr(report, "replay_type", None)
-            event["compare"] = getattr(report, "replay_compare", None)
-            event["out"] = _end(report.capstdout)
-            event["err"] = _end(report.capstderr + report.caplog)
-        self.write(**event)
+        if test.add(report):
+            del self.running[report.nodeid]
+            self.write("test", **test.result())
 
     def pytest_internalerror(self, excinfo):
-        self.write(ev="internal", **_told(excinfo.value))
+        self.write("run_error", kind="error outside the tests", **_told(excinfo.value))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
         asked, options = _options(session.config)
         if asked or options:
-            self.write(ev="options", asked=asked, options=options)
+            self.write("excluding", is_filtered=asked, options=options)
         begun = {nodeid.split("::")[0] for nodeid in self.begun}
         left = [item.nodeid for item in getattr(session, "items", None) or () if item.nodeid not in self.begun]
         # For a partly run file its remaining tests, else the file.
         names = [nodeid if nodeid.split("::")[0] in begun else nodeid.split("::")[0] for nodeid in left]
         if names and begun:
-            self.write(ev="unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
-        self.write(ev="end", exit=int(exitstatus), held=_held())
+            self.write("unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
+        held = _held()
+        if held:
+            self.write("held", errors=held)
+        self.write("end", passed=int(exitstatus) == 0)
 
 
 def _options(config):
@@ -340,7 +384,7 @@ class Observer:
             below = os.fsencode(os.path.relpath(path, str(root))).decode("utf-8", "replace")
             self.ignored.add(below + ("/" if is_dir else ""))
 
-    def takes(self):
+    def patterns(self):
         """Returns the project's own settings for directories and names of test files."""
         found = []
         for name, usual in (("testpaths", ()), ("norecursedirs", USUAL_CLOSED), ("python_files", USUAL_FILES)):
@@ -399,5 +443,5 @@ def pytest_configure(config):
     if path and not hasattr(config, "workerinput"):
         writer = Writer(path, observer)
         config.pluginmanager.register(writer, "replay-writer")
-        writer.write(ev="init", version=pytest.__version__)
-        writer.write(ev="takes", options=observer.takes())
+        writer.write("run_start", version=pytest.__version__)
+        writer.write("patterns", options=observer.patterns())

@@ -1,18 +1,5 @@
-// Vitest reporter (3.2 and newer). Writes events as JSON lines, each as it happens, to the file in
-// REPLAY_TEST_REPORT: after an aborted run the earlier events are still there.
-//
-//   {"ev":"init","version","root","closes"}   the run begins; true if `closed` is its last event
-//   {"ev":"left_out","options"}               tests that the project's configuration excludes
-//   {"ev":"takes","options"}                  its patterns for test files
-//   {"ev":"planned","planned"}                the files that will run: `file` and `project` as in the events of each
-//   {"ev":"file_start","file"}                a file is being loaded
-//   {"ev":"collected","file","tests"}         number of tests in the file
-//   {"ev":"start","id"}                       a test begins
-//   {"ev":"test", ...}                        it has ended
-//   {"ev":"file_end","file","state","errors"} the file has ended; errors of suites' hooks name their suite
-//   {"ev":"end","reason","errors","snapshots"} the run has ended; errors belong to no test; snapshots that are new
-//   {"ev":"failed","errors"}                  an error outside of that, such as in a global set-up
-//   {"ev":"closed","errors"}                  the tear-down has ended
+// Vitest reporter (3.2 and newer). Writes the events of src/testrun/reports/events.rs to the file in
+// REPLAY_TEST_REPORT.
 import fs from 'node:fs'
 import path from 'node:path'
 
@@ -64,14 +51,15 @@ export default class {
     // Processes started by tests must not write there.
     delete process.env.REPLAY_TEST_REPORT
     this.fd = file ? fs.openSync(file, 'a') : undefined
-    this.write({ ev: 'init', version: vitest.version, root: this.root, closes: this.watchClose(vitest) })
+    this.closes = this.watchClose(vitest)
+    this.write({ event: 'run_start', version: vitest.version })
     this.watchFailure(vitest.logger)
-    const options = this.leftOut(vitest)
-    if (options.length) this.write({ ev: 'left_out', options })
-    this.write({ ev: 'takes', options: this.takes(vitest) })
+    const options = this.excluding(vitest)
+    if (options.length) this.write({ event: 'excluding', options })
+    this.write({ event: 'patterns', options: this.patterns(vitest) })
   }
 
-  takes(vitest) {
+  patterns(vitest) {
     const found = new Set()
     const projects = (vitest.projects ?? []).map((project) => project.config)
     for (const config of projects.length ? projects : [vitest.config]) {
@@ -81,7 +69,7 @@ export default class {
     return [...found].slice(0, MAX_OPTIONS)
   }
 
-  leftOut(vitest) {
+  excluding(vitest) {
     const found = new Set()
     const isAsked = process.argv.some((word) => word.startsWith('--testNamePattern') || word === '-t')
     for (const config of [vitest.config, ...(vitest.projects ?? []).map((project) => project.config)]) {
@@ -95,7 +83,7 @@ export default class {
   // Global set-ups are torn down after the end event. The exit code need not show their errors.
   watchClose(vitest) {
     const close = vitest.close
-    if (typeof close !== 'function') return undefined
+    if (typeof close !== 'function') return false
     vitest.close = async (...args) => {
       const { logger } = vitest
       const log = logger.error
@@ -123,7 +111,7 @@ export default class {
     if (typeof print !== 'function') return
     logger.printError = (error, options, ...rest) => {
       const isTold = options?.type !== 'Unhandled Error' || this.unhandled.includes(error)
-      if (!isTold) this.write({ ev: 'failed', errors: [{ ...this.error(error), type: options.type }] })
+      if (!isTold) this.write({ event: 'run_error', ...this.error(error), kind: options.type })
       return print.call(logger, error, options, ...rest)
     }
   }
@@ -134,10 +122,10 @@ export default class {
     // Omit the frames of this file.
     const foreign = (line) => !line.includes(OWN_NAME)
     const told = errors.slice(0, 20).map((error) => {
-      const { stack, ...rest } = this.error(error)
-      return { ...rest, stack: stack?.split('\n').filter(foreign).join('\n') }
+      const { trace, ...rest } = this.error(error)
+      return { ...rest, kind: 'error after the tests', trace: trace?.split('\n').filter(foreign).join('\n') }
     })
-    this.write({ ev: 'closed', errors: told })
+    this.write({ event: 'over', errors: told })
   }
 
   // Open handles keep Vitest from ending: the tests have ended, and Vitest counts that as success.
@@ -148,9 +136,9 @@ export default class {
   write(event) {
     if (this.fd === undefined) return
     if (this.written > MAX_DETAIL_CHARS) {
-      for (const key of ['errors', 'logs']) {
-        if (event[key]?.length) event[key] = event.ev === 'test' ? [] : event[key].slice(0, 1)
-      }
+      const isTest = event.event === 'test'
+      event = { ...event, errors: event.errors?.slice(0, isTest ? 0 : 1) }
+      if (isTest) event = { ...event, stdout: undefined, stderr: undefined }
     }
     const line = JSON.stringify(event) + '\n'
     this.written += line.length
@@ -159,21 +147,25 @@ export default class {
 
   error(error) {
     if (error === null || typeof error !== 'object') return { message: shown(error) ?? 'undefined' }
+    const diff = shown(error.diff)
+    // Errors without values have them too, as the text `undefined`.
+    const hasValues = diff !== undefined
     return {
-      name: shown(error.name),
+      type: shown(error.name),
       message: shown(error.message) ?? '',
-      expected: shown(error.expected),
-      actual: shown(error.actual),
-      diff: shown(error.diff),
-      stacks: error.stacks
+      expected: hasValues ? shown(error.expected) : undefined,
+      actual: hasValues ? shown(error.actual) : undefined,
+      diff,
+      stack: error.stacks
         ?.slice(0, MAX_FRAMES)
-        .map(({ file, line, column, method }) => ({ file, line, column, method: method || undefined })),
+        .map(({ file, line, column, method }) => ({ file, line, column, function: method || undefined })),
       // Vitest 3 leaves `stacks` empty.
-      stack: error.stacks?.length ? undefined : shown(error.stack),
+      trace: error.stacks?.length ? undefined : shown(error.stack),
       cause: error.cause === undefined ? undefined : shown(error.cause?.message ?? error.cause),
       related: this.related(error),
       // The bundler puts the place of syntax errors here.
-      loc: error.loc && { file: error.loc.file ?? error.id, line: error.loc.line, column: error.loc.column },
+      line: error.loc?.line,
+      column: error.loc?.column,
     }
   }
 
@@ -187,25 +179,22 @@ export default class {
       for (const [lead, other] of named) {
         if (other === null || typeof other !== 'object' || queue.includes(other) || found.length >= MAX_RELATED) continue
         queue.push(other)
-        const name = `${lead} ${shown(other.name) ?? 'error'}`
-        found.push({ name, message: shown(other.message) ?? '', stack: shown(other.stack) })
+        const type = `${lead} ${shown(other.name) ?? 'error'}`
+        found.push({ type, message: shown(other.message) ?? '', trace: shown(other.stack) })
       }
     }
     return found.length ? found : undefined
   }
 
-  // Paths are relative to Vitest's own root, which may differ from its working directory.
-  path(module) {
-    return path.isAbsolute(module.moduleId) ? module.moduleId : undefined
-  }
-
-  file(module) {
-    return module.relativeModuleId ?? path.relative(this.root, module.moduleId)
-  }
-
   // Vitest runs a file once for each project.
-  project(module) {
-    return module.project?.name || undefined
+  file(module) {
+    const file = module.relativeModuleId ?? path.relative(this.root, module.moduleId)
+    return { file, project: module.project?.name || undefined }
+  }
+
+  // `file` is relative to Vitest's own root, which may differ from its working directory.
+  whole(module) {
+    return { ...this.file(module), path: path.isAbsolute(module.moduleId) ? module.moduleId : undefined }
   }
 
   suites(task) {
@@ -222,26 +211,40 @@ export default class {
   }
 
   onTestRunStart(specifications) {
-    const planned = specifications.slice(0, MAX_PLANNED).map((specification) => ({
+    const files = specifications.slice(0, MAX_PLANNED).map((specification) => ({
+      ...this.file(specification),
       file: path.relative(this.root, specification.moduleId),
-      project: this.project(specification),
     }))
-    this.write({ ev: 'planned', planned })
+    this.write({ event: 'planned', files })
   }
 
   onTestModuleQueued(module) {
-    this.write({ ev: 'file_start', file: this.file(module), path: this.path(module), project: this.project(module) })
+    this.write({ event: 'file_start', ...this.whole(module) })
   }
 
   onTestModuleCollected(module) {
     const tests = [...module.children.allTests()].length
-    this.write({ ev: 'collected', file: this.file(module), path: this.path(module), project: this.project(module), tests })
+    this.write({ event: 'collected', ...this.whole(module), tests })
+  }
+
+  name(test) {
+    return { ...this.file(test.module), suite: this.suites(test), name: test.name }
   }
 
   onTestCaseReady(test) {
     this.begun.add(test.id)
-    const project = this.project(test.module)
-    this.write({ ev: 'start', file: this.file(test.module), project, suite: this.suites(test), name: test.name })
+    this.write({ event: 'test_start', ...this.name(test) })
+  }
+
+  state(test, result, errors) {
+    const mode = test.options?.mode
+    if (result.state === 'passed') return 'passed'
+    if (result.state === 'failed') {
+      return errors.some((error) => error.message.startsWith('Test timed out in ')) ? 'timed_out' : 'failed'
+    }
+    if (mode === 'todo') return 'todo'
+    if (!this.begun.has(test.id) && mode !== 'skip') return 'not_run'
+    return result.state === 'skipped' ? 'skipped' : 'not_run'
   }
 
   onTestCaseResult(test) {
@@ -250,21 +253,20 @@ export default class {
     const result = test.result()
     const diagnostic = test.diagnostic?.()
     const failed = result.state === 'failed'
+    const errors = failed ? (result.errors ?? []).slice(0, 10).map((error) => this.error(error)) : []
+    const logs = (failed && this.logs.get(test.id)) || []
+    const output = (stream) => logs.filter((log) => log.stream === stream).map((log) => log.text).join('') || undefined
     this.write({
-      ev: 'test',
-      file: this.file(test.module),
-      project: this.project(test.module),
-      suite: this.suites(test),
-      name: test.name,
-      state: result.state,
-      mode: test.options?.mode,
-      never: !this.begun.has(test.id) || undefined,
+      event: 'test',
+      ...this.name(test),
+      state: this.state(test, result, errors),
       ms: diagnostic?.duration,
       retries: diagnostic?.retryCount || undefined,
       line: test.location?.line,
       column: test.location?.column,
-      errors: failed ? (result.errors ?? []).slice(0, 10).map((error) => this.error(error)) : undefined,
-      logs: failed ? this.logs.get(test.id) : undefined,
+      errors,
+      stdout: output('stdout'),
+      stderr: output('stderr'),
     })
     this.logs.delete(test.id)
   }
@@ -279,15 +281,8 @@ export default class {
       const names = [...this.suites(suite), suite.name]
       for (const error of suite.errors()) errors.push({ ...this.error(error), suite: names })
     }
-    this.write({
-      ev: 'file_end',
-      file: this.file(module),
-      path: this.path(module),
-      project: this.project(module),
-      state: module.state(),
-      errors: errors.slice(0, 10),
-      logs: errors.length ? this.logs.get(module.id) : undefined,
-    })
+    const tests = [...module.children.allTests()].length
+    this.write({ event: 'file_end', ...this.whole(module), tests, errors: errors.slice(0, 10) })
     this.logs.delete(module.id)
   }
 
@@ -297,13 +292,17 @@ export default class {
     const open = modules.filter((module) => module.state() === 'pending' || module.state() === 'queued')
     // Vitest 3 has no end event for a file that could not be loaded.
     for (const module of modules) if (!open.includes(module)) this.onTestModuleEnd(module)
+    const names = open.slice(0, 100).map((module) => this.file(module).file)
+    // Files that `bail` keeps from starting did not cause the end.
+    const isStopped = reason === 'interrupted'
+    if (isStopped && names.length) this.write({ event: 'unreached', files: names })
     this.write({
-      ev: 'end',
-      reason,
-      files: modules.length,
-      open: open.slice(0, 100).map((module) => this.file(module)),
-      errors: errors.slice(0, 20).map((error) => ({ ...this.error(error), type: error?.type })),
+      event: 'end',
+      passed: reason === 'passed',
+      open: isStopped ? [] : names,
+      errors: errors.slice(0, 20).map((error) => ({ ...this.error(error), kind: error?.type })),
       snapshots: this.snapshot?.summary?.added,
+      goes_on: this.closes && !this.isClosed,
     })
   }
 }
