@@ -139,7 +139,9 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
                 Side::Client => ("asked", printable_text(&message.bytes)),
                 Side::Server => ("answered", printable_text(&message.bytes)),
             };
-            wire.messages.iter().map(part).collect()
+            let meta = wire.meta.texts();
+            let meta = meta.map(|(name, text)| ("asked", format!("{name}: {text}")));
+            wire.messages.iter().map(part).chain(meta).collect()
         }
     }
 }

@@ -359,17 +359,11 @@ mod tests {
             })))
         };
         let wire = |protocol, said: &[&[u8]], session| {
-            let message = |bytes: &&[u8]| Message {
-                from: Side::Client,
-                bytes: bytes.to_vec(),
+            let wire = Wire {
+                session,
+                ..Wire::asking(said.iter().map(|bytes| bytes.to_vec()))
             };
-            of(Content::Wire(
-                protocol,
-                Wire {
-                    messages: said.iter().map(message).collect(),
-                    session,
-                },
-            ))
+            of(Content::Wire(protocol, wire))
         };
         let login: [&[u8]; 2] = [b"\0\0\0\x20\0\x03\0\0user\0app\0\0", b"p\0\0\0\x08abc\0"];
         let all = [
@@ -425,7 +419,7 @@ mod tests {
             };
             let wire = Wire {
                 messages: answers.iter().map(message).collect(),
-                session: false,
+                ..Wire::default()
             };
             status(&Exchange {
                 content: Content::Wire(protocol, wire),

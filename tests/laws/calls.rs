@@ -7,7 +7,7 @@ use replay_record::redact::{Secrets, left_over};
 use replay_record::store::{self, BodyFiles, BodyRef, Head};
 use replay_record::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise,
-    Protocol, Recording, Recordings, Side, Target, Wire,
+    Protocol, Recording, Recordings, Side, StatementMeta, Target, Wire,
 };
 
 use super::Source;
@@ -181,6 +181,12 @@ fn exchange(source: &mut Source<'_>) -> Exchange {
                 Wire {
                     messages,
                     session: source.flag(),
+                    meta: StatementMeta {
+                        types: source.bytes().iter().copied().map(u32::from).collect(),
+                        results: source.bytes().iter().copied().map(u16::from).collect(),
+                        bound: text(source),
+                        rows_before: u64::from(source.byte()),
+                    },
                 },
             )
         }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use super::refusal::Refusal;
+use super::statement_meta::StatementMeta;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,9 +249,20 @@ pub struct Wire {
     /// `true` for a message of the connection rather than of a test, such as a greeting. It answers
     /// any number of requests.
     pub session: bool,
+    pub meta: StatementMeta,
 }
 
 impl Wire {
+    /// Returns a call with these messages of the client, for lookup.
+    pub fn asking(messages: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        let from = Side::Client;
+        let messages = messages.into_iter().map(|bytes| Message { from, bytes });
+        Self {
+            messages: messages.collect(),
+            ..Self::default()
+        }
+    }
+
     pub fn messages_by(&self, by: Side) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.messages
             .iter()

@@ -58,8 +58,8 @@ fn nothing() -> Content {
     Content::Wire(
         Protocol::Generic,
         Wire {
-            messages: Vec::new(),
             session: true,
+            ..Wire::default()
         },
     )
 }

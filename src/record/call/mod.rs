@@ -4,6 +4,7 @@ mod exchange;
 mod link;
 mod outline;
 mod refusal;
+mod statement_meta;
 
 pub use exchange::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
@@ -12,3 +13,4 @@ pub use exchange::{
 pub use link::Link;
 pub use outline::{FirstMessages, Outline};
 pub use refusal::Refusal;
+pub use statement_meta::StatementMeta;

@@ -503,6 +503,9 @@ fn questions(protocol: Protocol, wire: &Wire) -> Vec<Message> {
 }
 
 fn compare_wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>) {
+    for ((name, recorded), (_, asked)) in a.meta.all_texts().iter().zip(&b.meta.all_texts()) {
+        compare(name, recorded, asked, lines);
+    }
     let (a, b) = (questions(protocol, a), questions(protocol, b));
     for (index, (one, other)) in a
         .iter()

@@ -70,7 +70,7 @@ impl CallLog {
         if self.left_by == Side::Server {
             return self.lose();
         }
-        draft.session = false;
+        draft.wire.session = false;
         self.finish(draft, End::Abandoned);
     }
 
@@ -91,12 +91,8 @@ impl CallLog {
                 "a call to `{target}`: request and answer have {size} bytes, {most}"
             ))
         } else {
-            let wire = Wire {
-                messages: draft.messages,
-                session: draft.session,
-            };
             let call = self.link.exchange(
-                Content::Wire(self.protocol, wire),
+                Content::Wire(self.protocol, draft.wire),
                 draft.sent_at,
                 draft.answered_at.unwrap_or(self.at),
             );
@@ -292,62 +288,70 @@ impl WireRecorder for DialogueRecorder {
 
 #[derive(Debug)]
 pub(crate) struct Draft {
-    messages: Vec<Message>,
+    pub(crate) wire: Wire,
     size: usize,
     sent_at: SystemTime,
-    /// `true` if the call belongs to the connection.
-    pub(crate) session: bool,
     /// Time of the complete answer, if it is not the present time.
     pub(crate) answered_at: Option<SystemTime>,
 }
 
 impl Draft {
+    /// Starts a call with this question, in the form used for lookup.
+    pub(crate) fn of(question: Wire, sent_at: SystemTime) -> Self {
+        let mut draft = Self {
+            size: question.meta.size(),
+            wire: Wire {
+                messages: Vec::new(),
+                ..question
+            },
+            sent_at,
+            answered_at: None,
+        };
+        draft.extend(question.messages);
+        draft
+    }
+
     /// Starts a call with these requests, in the form used for lookup.
     pub(crate) fn with_requests(
         questions: impl IntoIterator<Item = Vec<u8>>,
         sent_at: SystemTime,
     ) -> Self {
-        let mut draft = Self {
-            messages: Vec::new(),
-            size: 0,
-            sent_at,
-            session: false,
-            answered_at: None,
-        };
-        questions
-            .into_iter()
-            .for_each(|question| draft.push(Side::Client, question));
-        draft
+        Self::of(Wire::asking(questions), sent_at)
     }
 
-    pub(crate) fn of_session(self, session: bool) -> Self {
-        Self { session, ..self }
+    pub(crate) fn of_session(mut self, session: bool) -> Self {
+        self.wire.session = session;
+        self
     }
 
     /// Starts another call with the same requests.
     pub(crate) fn successor(&self) -> Self {
-        Self::with_requests(self.messages_from(Side::Client).cloned(), self.sent_at)
+        let asked = self.wire.messages_by(Side::Client).map(<[u8]>::to_vec);
+        let question = Wire {
+            meta: self.wire.meta.clone(),
+            ..Wire::asking(asked)
+        };
+        Self::of(question, self.sent_at)
+    }
+
+    pub(crate) fn extend(&mut self, messages: Vec<Message>) {
+        for Message { from, bytes } in messages {
+            self.push(from, bytes);
+        }
     }
 
     pub(crate) fn push(&mut self, from: Side, bytes: Vec<u8>) {
         self.size += bytes.len() + size_of::<Message>();
         if self.size <= MAX_WIRE_CALL_BYTES {
-            self.messages.push(Message { from, bytes });
+            self.wire.messages.push(Message { from, bytes });
         } else {
-            self.messages = Vec::new();
+            self.wire.messages = Vec::new();
         }
-    }
-
-    pub(crate) fn messages_from(&self, by: Side) -> impl DoubleEndedIterator<Item = &Vec<u8>> {
-        self.messages
-            .iter()
-            .filter(move |message| message.from == by)
-            .map(|message| &message.bytes)
     }
 
     pub(crate) fn size(&self) -> usize {
         size_of::<Self>()
-            + if self.messages.is_empty() {
+            + if self.wire.messages.is_empty() {
                 0
             } else {
                 self.size

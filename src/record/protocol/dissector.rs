@@ -28,6 +28,9 @@ pub(crate) fn parts_of_wire(protocol: Protocol, wire: &Wire) -> Vec<Part> {
     for message in messages {
         self::message(protocol, &message.bytes, &mut taken);
     }
+    for (name, text) in wire.meta.texts() {
+        taken.head(format!("{name}={text}").as_bytes());
+    }
     taken.parts
 }
 

@@ -79,7 +79,7 @@ impl GenericRecorder {
             Protocol::Generic,
             Wire {
                 messages,
-                session: false,
+                ..Wire::default()
             },
         );
         Some(RecordStep::Done(Box::new(self.link.exchange(

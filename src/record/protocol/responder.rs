@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use replay_base::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
 
-use crate::call::{Content, Exchange, Link, Message, Protocol, Side, Wire};
+use crate::call::{Content, Exchange, Link, Protocol, Side, Wire};
 use crate::protocol::dialogue::{Fault, Inbox};
 use crate::protocol::script::{Identity, Script};
 use crate::protocol::wire::{PlayStep, WirePlayer};
@@ -59,17 +59,17 @@ impl Prompter {
 
     /// Returns the recording that answers these messages, or the text of an error.
     pub(crate) fn ask(&mut self, questions: &[Vec<u8>]) -> Result<Arc<Exchange>, String> {
-        self.ask_or(questions, |_| None)
+        self.ask_or(Wire::asking(questions.to_vec()), |_| None)
     }
 
     /// Like [`ask`](Self::ask), for calls that may need no recording: `plain` then returns the
     /// answer. Its argument is true inside a transaction.
     pub(crate) fn ask_or(
         &mut self,
-        questions: &[Vec<u8>],
+        question: Wire,
         plain: impl Fn(bool) -> Option<Vec<Vec<u8>>>,
     ) -> Result<Arc<Exchange>, String> {
-        let found = self.script.ask(self.call(questions), &plain);
+        let found = self.script.ask(self.call(question), &plain);
         let found = found
             .map_err(|asked| format!("no recording answers this call: {}", one_line(&asked)))?;
         if found.abandoned() {
@@ -78,29 +78,17 @@ impl Prompter {
         Ok(found)
     }
 
-    /// Returns the recording that would answer this message, without using it up.
-    pub(crate) fn peek(&self, question: &[u8]) -> Option<Arc<Exchange>> {
-        self.script.peek(&self.call(&[question.to_vec()]))
+    /// Returns the recording that would answer this question, without using it up.
+    pub(crate) fn peek(&self, question: &Wire) -> Option<Arc<Exchange>> {
+        self.script.peek(&self.call(question.clone()))
     }
 
-    fn call(&self, questions: &[Vec<u8>]) -> Exchange {
-        let messages = questions
-            .iter()
-            .cloned()
-            .map(|bytes| Message {
-                from: Side::Client,
-                bytes,
-            })
-            .collect();
-        let (wire, never) = (
-            Wire {
-                messages,
-                session: false,
-            },
+    fn call(&self, question: Wire) -> Exchange {
+        let (content, never) = (
+            Content::Wire(self.protocol, question),
             SystemTime::UNIX_EPOCH,
         );
-        self.link
-            .exchange(Content::Wire(self.protocol, wire), never, never)
+        self.link.exchange(content, never, never)
     }
 
     pub(crate) fn sessions(&self) -> Vec<Arc<Exchange>> {
@@ -118,8 +106,9 @@ impl Prompter {
     ) -> Result<Arc<Exchange>, String> {
         let is_same =
             |known: Identity| (&known.user, &known.database) == (&who.user, &who.database);
-        let found = if self.peek(question).is_some() {
-            self.ask(&[question.to_vec()]).ok()
+        let asked = Wire::asking([question.to_vec()]);
+        let found = if self.peek(&asked).is_some() {
+            self.ask_or(asked, |_| None).ok()
         } else {
             self.sessions()
                 .into_iter()

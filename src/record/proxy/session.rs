@@ -469,10 +469,9 @@ fn size(exchange: &Exchange) -> usize {
                 + response
         }
         Content::Dns(dns) => dns.name.len() + dns.answers.iter().map(String::len).sum::<usize>(),
-        Content::Wire(_, wire) => wire
-            .messages
-            .iter()
-            .map(|message| message.bytes.len() + 64)
-            .sum(),
+        Content::Wire(_, wire) => {
+            let sizes = wire.messages.iter().map(|it| it.bytes.len() + 64);
+            wire.meta.size() + sizes.sum::<usize>()
+        }
     }
 }

@@ -133,6 +133,7 @@ impl Secrets {
                     Wire {
                         messages: said.cloned().collect(),
                         session: wire.session,
+                        meta: wire.meta.clone(),
                     },
                 )
             }

@@ -76,6 +76,7 @@ fn wire(protocol: Protocol, is_session: bool, messages: &[(Side, &[u8])]) -> Exc
         Wire {
             messages,
             session: is_session,
+            ..Wire::default()
         },
     ))
 }

@@ -3,13 +3,15 @@
 //!
 //! Keploy's kinds `Redis`, `Generic` and `Kafka` can only be read.
 
+use std::str::FromStr;
+
 use replay_base::limits::MAX_SHOWN_QUESTION_CHARS;
 
 use super::bodies::is_large;
-use super::metadata::Spec;
+use super::metadata::{Metadata, Spec};
 use super::node::{Members, Node, decode_base64};
 use super::{BodyFiles, Fault, Problem};
-use crate::call::{Content, Message, Protocol, Side, Wire};
+use crate::call::{Content, Message, Protocol, Side, StatementMeta, Wire};
 use crate::protocol::{registry, words};
 
 /// Kinds of unknown protocols; the first one is written.
@@ -24,7 +26,15 @@ pub(super) fn kind(protocol: Protocol) -> &'static str {
     registry::of(protocol).map_or(OTHERS[0], |known| known.kind)
 }
 
-pub(super) fn write(protocol: Protocol, wire: &Wire, apart: &mut BodyFiles) -> Members {
+pub(super) fn write(
+    protocol: Protocol,
+    wire: &Wire,
+    metadata: &mut Metadata,
+    apart: &mut BodyFiles,
+) -> Members {
+    for (name, text) in wire.meta.texts() {
+        metadata.add(name, text);
+    }
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
         parts.put("messages_ref", apart.put(encode_frames(&wire.messages)));
@@ -83,7 +93,28 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
         Some(messages) => messages,
         None => in_turns(part, kind)?,
     };
-    Ok(Content::Wire(protocol, Wire { messages, session }))
+    let meta = part.node.get("metadata", read_meta)?;
+    let wire = Wire {
+        messages,
+        session,
+        meta,
+    };
+    Ok(Content::Wire(protocol, wire))
+}
+
+fn read_meta(metadata: &Node) -> Result<StatementMeta, Problem> {
+    Ok(StatementMeta {
+        types: metadata.get(StatementMeta::TYPES, numbers)?,
+        results: metadata.get(StatementMeta::RESULTS, numbers)?,
+        bound: metadata.get(StatementMeta::BOUND, Node::text)?,
+        rows_before: metadata.get(StatementMeta::ROWS_BEFORE, Node::number)?,
+    })
+}
+
+fn numbers<T: FromStr>(node: &Node) -> Result<Vec<T>, Problem> {
+    let text = node.text()?;
+    let numbers: Result<_, _> = text.split_whitespace().map(str::parse).collect();
+    numbers.map_err(|_| node.expected("numbers such as `23 25`"))
 }
 
 fn read_message(message: &Node) -> Result<Message, Problem> {

@@ -198,7 +198,7 @@ pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut Stri
         Content::Dns(dns) => ("DNS", dns::write(dns)),
         Content::Wire(protocol, wire) => (
             databases::kind(*protocol),
-            databases::write(*protocol, wire, apart),
+            databases::write(*protocol, wire, &mut metadata, apart),
         ),
     };
     let texts: Members = metadata

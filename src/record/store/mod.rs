@@ -26,9 +26,12 @@ use std::fmt;
 pub use bodies::{BodyFiles, BodyLoader, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 
+use head::Origin;
 use replay_base::limits::MAX_CALLS_FILE_BYTES;
 
+use crate::call::{Content, Protocol};
 use crate::matching::{DeclaredNoise, Recording};
+use crate::protocol::postgres::{self, PortalDigests};
 
 /// Kind of a problem with a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,11 +180,11 @@ pub fn read(file: &str, bytes: &[u8], bodies: BodyLoader<'_>) -> Result<CallsFil
         problem,
         whole,
     };
-    let is_ours = head::is_ours(bytes).map_err(|problem| broken(problem, 0))?;
+    let origin = head::origin(bytes).map_err(|problem| broken(problem, 0))?;
     let pieces = pieces(bytes);
     for (index, (line, piece)) in pieces.iter().enumerate() {
         let is_last = pieces.len() == index + 1;
-        match document(piece, *line, is_ours, is_last, bodies) {
+        match document(piece, *line, origin, is_last, bodies) {
             Ok(Document::Nothing) => {}
             Ok(Document::Head(head)) if calls.recordings.is_empty() => {
                 calls.head = Head {
@@ -203,6 +206,14 @@ pub fn read(file: &str, bytes: &[u8], bodies: BodyLoader<'_>) -> Result<CallsFil
                 calls.torn = Some(problem);
             }
             Err(problem) => return Err(broken(problem, calls.recordings.len())),
+        }
+    }
+    if origin == Origin::Format3 {
+        let mut portals = PortalDigests::new();
+        for recording in &mut calls.recordings {
+            if let Content::Wire(Protocol::Postgres, wire) = &mut recording.exchange.content {
+                postgres::move_metadata(wire, &mut portals);
+            }
         }
     }
     Ok(calls)
@@ -293,7 +304,7 @@ enum Document {
 fn document(
     piece: &[u8],
     line: u64,
-    is_ours: bool,
+    origin: Origin,
     is_last: bool,
     bodies: BodyLoader<'_>,
 ) -> Result<Document, Problem> {
@@ -311,15 +322,15 @@ fn document(
     if Head::is_document(&root) {
         return Head::read(&root).map(Document::Head);
     }
-    let (is_cut, reason) = if is_ours {
-        (
-            root.member("connectionId").is_none(),
-            "the last document lacks its last key, `connectionId`",
-        )
-    } else {
+    let (is_cut, reason) = if origin == Origin::Foreign {
         (
             !piece.ends_with(b"\n"),
             "the last document does not end with a line break",
+        )
+    } else {
+        (
+            root.member("connectionId").is_none(),
+            "the last document lacks its last key, `connectionId`",
         )
     };
     if is_last && is_cut {

@@ -7,7 +7,7 @@ use super::document::VERSION;
 use super::*;
 use crate::call::{
     Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
-    Side, Target, Wire,
+    Side, StatementMeta, Target, Wire,
 };
 use crate::matching::Recording;
 
@@ -335,11 +335,11 @@ fn other_format_versions_are_refused_with_hint() {
             "",
             "f:1: an earlier version wrote the file, in a format that is not supported any more",
         ),
-        ("# replay: 2\n", "f:2: expected format 3, got `2`"),
+        ("# replay: 2\n", "f:2: expected format 3 or 4, got `2`"),
     ] {
         let error = read(
             "f",
-            ours.replacen("# replay: 3\n", format, 1).as_bytes(),
+            ours.replacen("# replay: 4\n", format, 1).as_bytes(),
             &no_body,
         )
         .unwrap_err();
@@ -406,7 +406,13 @@ fn ours() -> Vec<Recording> {
                 bytes: bytes.to_vec(),
             })
             .collect();
-        Content::Wire(protocol, Wire { messages, session })
+        let meta = StatementMeta::default();
+        let wire = Wire {
+            messages,
+            session,
+            meta,
+        };
+        Content::Wire(protocol, wire)
     };
     let (client, server) = (Side::Client, Side::Server);
     let mut unanswered = http(HttpVersion::Http11, &[]);
@@ -483,6 +489,14 @@ fn ours() -> Vec<Recording> {
         ),
     ];
     let mut recordings = Recording::number(contents.into_iter().map(exchange).collect());
+    if let Content::Wire(_, wire) = &mut recordings[7].exchange.content {
+        wire.meta = StatementMeta {
+            types: vec![23, 4_294_967_295],
+            results: vec![0, 1],
+            bound: "57a679b279266a070570b51de40d67a7".to_owned(),
+            rows_before: 50,
+        };
+    }
     // Names are always reusable.
     recordings[4].reusable = true;
     recordings[0].noise = Some(DeclaredNoise {

@@ -44,7 +44,7 @@ fn query(text: &str, fails: bool) -> Exchange {
             Protocol::Postgres,
             Wire {
                 messages,
-                session: false,
+                ..Wire::default()
             },
         ),
     }

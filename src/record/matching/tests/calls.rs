@@ -77,21 +77,17 @@ pub(super) fn answered(mut exchange: Exchange, answer: &str) -> Exchange {
 }
 
 pub(super) fn wire(protocol: Protocol, asked: &[u8], answer: &[u8], session: bool) -> Exchange {
-    let mut messages = vec![Message {
-        from: Side::Client,
-        bytes: asked.to_vec(),
-    }];
+    let mut wire = Wire {
+        session,
+        ..Wire::asking([asked.to_vec()])
+    };
     if !answer.is_empty() {
-        messages.push(Message {
+        wire.messages.push(Message {
             from: Side::Server,
             bytes: answer.to_vec(),
         });
     }
-    exchange(
-        "db",
-        5432,
-        Content::Wire(protocol, Wire { messages, session }),
-    )
+    exchange("db", 5432, Content::Wire(protocol, wire))
 }
 
 /// Returns the body of the answer, or the text of the miss.

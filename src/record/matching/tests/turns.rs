@@ -42,7 +42,7 @@ fn exchange(protocol: Protocol, connection: u64, messages: Vec<Message>) -> Exch
     };
     let wire = Wire {
         messages,
-        session: false,
+        ..Wire::default()
     };
     link.exchange(
         Content::Wire(protocol, wire),

@@ -6,7 +6,7 @@ use super::answer;
 use super::handshake::{self, HandshakeRequest, Login};
 use super::packet::{self, command};
 use super::statements::{self, Statements};
-use crate::call::{Exchange, Side};
+use crate::call::{Exchange, Side, Wire};
 use crate::protocol::dialogue::Fault;
 use crate::protocol::responder::{Prompter, Responder, messages_from};
 use crate::protocol::wire::PlayStep;
@@ -55,7 +55,8 @@ impl MySqlResponder {
         questions: &[Vec<u8>],
         sequence: u8,
     ) -> Result<Vec<u8>, Fault> {
-        let found = prompter.ask_or(questions, |is_inside| {
+        let asked = Wire::asking(questions.to_vec());
+        let found = prompter.ask_or(asked, |is_inside| {
             // The sequence number follows that of the request.
             plain(questions.last()?, sequence, is_inside)
         });

@@ -117,7 +117,7 @@ impl MySqlDialogue {
         let next = answer.read(&bytes, self.capabilities & handshake::NO_EOF != 0)?;
         if answer == AnswerState::PreparedStatement
             && let Some(prepared) = answer::prepared(packet::payload(&bytes))
-            && let Some(prepare) = draft.messages_from(Side::Client).next_back()
+            && let Some(prepare) = draft.wire.messages_by(Side::Client).next_back()
         {
             self.statements.prepared(prepare, &prepared)?;
         }

@@ -1,7 +1,7 @@
 use pretty_assertions::assert_eq;
 
 use super::*;
-use crate::call::{Message, Protocol, Side, Wire};
+use crate::call::{Protocol, Wire};
 use crate::protocol::dissector::parts_of_wire;
 use crate::protocol::mongo::bson::{self, Element, kind};
 
@@ -110,20 +110,7 @@ fn sql_parts_concatenate_to_statement() {
 }
 
 fn value_texts(protocol: Protocol, said: &[Vec<u8>]) -> Vec<(String, String)> {
-    let messages = said
-        .iter()
-        .map(|bytes| Message {
-            from: Side::Client,
-            bytes: bytes.clone(),
-        })
-        .collect();
-    let parts = parts_of_wire(
-        protocol,
-        &Wire {
-            messages,
-            session: false,
-        },
-    );
+    let parts = parts_of_wire(protocol, &Wire::asking(said.to_vec()));
     let values = parts.into_iter().filter(Part::is_value);
     values.map(|value| (value.name, value.text)).collect()
 }
@@ -169,6 +156,15 @@ fn postgres_bind_values_are_parameters() {
     assert_eq!(
         value_texts(Protocol::Postgres, &[message(b'B', &body[..40])]),
         []
+    );
+}
+
+#[test]
+fn postgres_literal_with_comment_mark_is_one_value() {
+    let text = b"Q\0\0\0\x1fSELECT 'a -- types b', 5\0";
+    assert_eq!(
+        value_texts(Protocol::Postgres, &[text.to_vec()]),
+        pairs(&[("literal.1", "a -- types b"), ("literal.2", "5")])
     );
 }
 

@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use replay_base::text::escape::hex;
-
 use super::message::{BindFields, message, statement};
-use crate::call::{Content, Exchange, Message, Side};
+use crate::call::{Content, Exchange, Message, Side, StatementMeta, Wire};
 use crate::protocol::responder::messages_from;
 
 /// Replaces a `Bind` and an `Execute` by a `Query`, if the statement has no parameters, returns
@@ -48,14 +46,15 @@ fn query(statement: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the `Query` for a `Parse` without parameters, or for a `Describe` of such a statement.
-pub(super) fn query_of_preparation(question: &[u8]) -> Option<Vec<u8>> {
-    let at = statement(question)?;
-    let is_one = match question.first()? {
-        b'P' => question[at.end..] == [0, 0, 0],
-        b'D' => question.get(5) == Some(&b'S'),
+pub(super) fn query_of_preparation(question: &Wire) -> Option<Wire> {
+    let asked = question.messages_by(Side::Client).next()?;
+    let at = statement(asked)?;
+    let is_one = match asked.first()? {
+        b'P' => asked[at.end..] == [0, 0, 0],
+        b'D' => asked.get(5) == Some(&b'S') && question.meta.types.is_empty(),
         _ => false,
     };
-    is_one.then(|| query(&question[at]))
+    is_one.then(|| Wire::asking([query(&asked[at])]))
 }
 
 pub(super) fn columns(found: &Exchange) -> Option<Vec<u8>> {
@@ -78,13 +77,21 @@ pub(super) fn is_query(found: &Exchange) -> bool {
 }
 
 /// Builds a `Describe` of the results of a recorded `Bind`.
-pub(super) fn describe_request(found: &Exchange) -> Option<Vec<u8>> {
-    let bind = messages_from(found, Side::Client).find(|message| message.first() == Some(&b'B'))?;
-    let results = format!(" -- results {}", hex(BindFields::of(bind)?.results));
-    Some(message(
-        b'D',
-        &[b"P", &bind[statement(bind)?], results.as_bytes(), b"\0"],
-    ))
+pub(super) fn describe_request(found: &Exchange) -> Option<Wire> {
+    let Content::Wire(_, wire) = &found.content else {
+        return None;
+    };
+    let is_bind = |message: &&[u8]| message.first() == Some(&b'B');
+    let bind = wire.messages_by(Side::Client).find(is_bind)?;
+    let described = message(b'D', &[b"P", &bind[statement(bind)?], b"\0"]);
+    let meta = StatementMeta {
+        results: BindFields::of(bind)?.result_formats(),
+        ..wire.meta.clone()
+    };
+    Some(Wire {
+        meta,
+        ..Wire::asking([described])
+    })
 }
 
 /// Converts an answer to the other form, in which it begins with `first`.

@@ -151,6 +151,12 @@ impl<'a> BindFields<'a> {
         Self::read(&message[end + 1..]).ok()
     }
 
+    pub(super) fn result_formats(&self) -> Vec<u16> {
+        let formats = self.results.get(2..).unwrap_or_default();
+        let formats = formats.as_chunks().0.iter();
+        formats.map(|format| u16::from_be_bytes(*format)).collect()
+    }
+
     /// Returns true if a parameter, counted from 0, is binary.
     pub(super) fn is_binary(&self, number: usize) -> bool {
         let formats = &self.formats[2..];

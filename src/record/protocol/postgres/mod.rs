@@ -10,6 +10,7 @@
 //! Calls name statements by their text, so each call is independent. Authentication is left out: a
 //! replayed server trusts everybody.
 
+mod format3;
 mod forms;
 mod login;
 mod message;
@@ -24,6 +25,7 @@ mod tests;
 
 use crate::call::Protocol;
 use crate::protocol::database::Database;
+pub(crate) use format3::{PortalDigests, move_metadata};
 pub(crate) use forms::{again, unify};
 pub(crate) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 pub(crate) use message::is_aborted;

@@ -8,11 +8,7 @@ pub(crate) fn parts(bytes: &[u8], taken: &mut PartList) -> Option<()> {
     let at = statement(bytes)?;
     taken.head(&bytes[..1]);
     taken.head(bytes.get(5..at.start)?);
-    // Parameter types follow a statement when it is executed, but not when it is prepared.
-    let text = &bytes[at.clone()];
-    let types = memchr::memmem::rfind(text, b" -- types ").unwrap_or(text.len());
-    taken.statement(&text[..types], false);
-    taken.head(&text[types..]);
+    taken.statement(&bytes[at.clone()], false);
     if bytes[0] != b'B' {
         taken.head(&bytes[at.end..]);
         return Some(());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::message::{self, Opening};
 use super::statement_names::{Input, StatementNames};
 use super::{forms, startup};
-use crate::call::{Content, Exchange, Side};
+use crate::call::{Content, Exchange, Side, Wire};
 use crate::protocol::control::Control;
 use crate::protocol::dialogue::Fault;
 use crate::protocol::responder::{Prompter, Responder, messages_from};
@@ -14,14 +14,14 @@ use crate::protocol::wire::PlayStep;
 /// A `Bind` and the messages after it that belong to it.
 struct PendingRun {
     /// `Bind`, and `Execute` if it came.
-    questions: Vec<Vec<u8>>,
-    describe: Option<Vec<u8>>,
+    question: Wire,
+    describe: Option<Wire>,
 }
 
 /// Data that the client copies in.
 struct CopyIn {
     /// The request that started the copy.
-    questions: Vec<Vec<u8>>,
+    question: Wire,
     data: Vec<u8>,
     /// `true` if that was a simple `Query`.
     simple: bool,
@@ -99,21 +99,21 @@ impl PostgresResponder {
                 prompter.unasked.append(&mut self.after);
             }
             _ if self.skipping => {}
-            (Input::Query(question), _) => out.extend(self.simple(prompter, &[question])),
-            (Input::Prepare(question), _) => out.extend(self.prepare(prompter, question)),
+            (Input::Query(question), _) => out.extend(self.simple(prompter, &question)),
+            (Input::Prepare(question), _) => out.extend(self.prepare(prompter, &question)),
             (Input::Bind(bind), _) => {
                 self.run = Some(PendingRun {
-                    questions: vec![bind],
+                    question: bind,
                     describe: None,
                 });
             }
             (Input::DescribePortal(question, true), Some(run)) => run.describe = Some(question),
             (Input::Execute(question, true), Some(run)) => {
-                run.questions.push(question);
+                run.question.messages.extend(question.messages);
                 out.extend(self.end_run(prompter));
             }
             (Input::DescribePortal(question, _) | Input::Execute(question, _), _) => {
-                out.extend(self.answer_requests(prompter, &[question], false));
+                out.extend(self.answer_requests(prompter, &question, false));
             }
             (Input::Close, _) => out.extend(message::message(b'3', &[])),
             (Input::Terminate, _) => prompter.then = Some(PlayStep::Close),
@@ -128,7 +128,7 @@ impl PostgresResponder {
             return Vec::new();
         };
         let before = self.state;
-        let mut bound = self.answer_requests(prompter, &run.questions, false);
+        let mut bound = self.answer_requests(prompter, &run.question, false);
         let Some(describe) = run.describe.filter(|_| bound.first() == Some(&b'2')) else {
             return bound;
         };
@@ -141,7 +141,7 @@ impl PostgresResponder {
             std::mem::take(&mut self.skipping),
             std::mem::replace(&mut self.state, before),
         );
-        let described = self.answer_requests(prompter, &[describe], false);
+        let described = self.answer_requests(prompter, &describe, false);
         if self.skipping {
             return [bound, described].concat();
         }
@@ -149,34 +149,26 @@ impl PostgresResponder {
         [bound, described, results].concat()
     }
 
-    fn ask(
-        &mut self,
-        prompter: &mut Prompter,
-        questions: &[Vec<u8>],
-    ) -> Result<Arc<Exchange>, String> {
-        let state = self.state;
-        let plain = |_| plain(questions.first()?, state);
-        let found = prompter.ask_or(questions, plain)?;
-        let found = self.convert_form(prompter, questions, found)?;
+    fn ask(&mut self, prompter: &mut Prompter, question: &Wire) -> Result<Arc<Exchange>, String> {
+        let (asked, state) = (first(question), self.state);
+        let found = prompter.ask_or(question.clone(), |_| plain(asked, state))?;
+        let found = self.convert_form(prompter, asked, found)?;
         // Noise in the request may differ from the recording.
-        if let (Some(asked), Some(recorded)) = (
-            questions.first(),
-            messages_from(&found, Side::Client).next(),
-        ) {
+        if let Some(recorded) = messages_from(&found, Side::Client).next() {
             self.names.rename_portal(asked, recorded);
         }
         Ok(found)
     }
 
-    /// Converts a recording to the form of these requests.
+    /// Converts a recording to the form of a request that begins with this message.
     fn convert_form(
         &mut self,
         prompter: &mut Prompter,
-        questions: &[Vec<u8>],
+        asked: &[u8],
         found: Arc<Exchange>,
     ) -> Result<Arc<Exchange>, String> {
         self.described = None;
-        match questions.first().and_then(|question| question.first()) {
+        match asked.first() {
             Some(b'B') if forms::is_query(&found) => {
                 self.described = Some(forms::result_description(&found));
                 Ok(forms::convert(&found, Some(message::message(b'2', &[]))))
@@ -200,19 +192,19 @@ impl PostgresResponder {
     }
 
     /// Answers `Parse` or `Describe` of a statement, which may have been recorded as a `Query`.
-    fn prepare(&mut self, prompter: &mut Prompter, question: Vec<u8>) -> Vec<u8> {
+    fn prepare(&mut self, prompter: &mut Prompter, question: &Wire) -> Vec<u8> {
         let query =
-            forms::query_of_preparation(&question).filter(|_| prompter.peek(&question).is_none());
+            forms::query_of_preparation(question).filter(|_| prompter.peek(question).is_none());
         match query.and_then(|query| prompter.peek(&query)) {
-            Some(found) if self.state != b'E' => match question[0] {
-                b'P' => message::message(b'1', &[]),
+            Some(found) if self.state != b'E' => match first(question).first() {
+                Some(b'P') => message::message(b'1', &[]),
                 _ => [
                     message::message(b't', &[&[0, 0]]),
                     forms::result_description(&found),
                 ]
                 .concat(),
             },
-            _ => self.answer_requests(prompter, &[question], false),
+            _ => self.answer_requests(prompter, question, false),
         }
     }
 
@@ -226,8 +218,8 @@ impl PostgresResponder {
     }
 
     /// Answers a simple query up to `ReadyForQuery`, unless it starts a copy.
-    fn simple(&mut self, prompter: &mut Prompter, questions: &[Vec<u8>]) -> Vec<u8> {
-        let mut out = self.answer_requests(prompter, questions, true);
+    fn simple(&mut self, prompter: &mut Prompter, question: &Wire) -> Vec<u8> {
+        let mut out = self.answer_requests(prompter, question, true);
         prompter.unasked.append(&mut self.after);
         if self.copy.is_none() && prompter.then.is_none() {
             out.extend(message::ready(self.state));
@@ -240,14 +232,14 @@ impl PostgresResponder {
     fn answer_requests(
         &mut self,
         prompter: &mut Prompter,
-        questions: &[Vec<u8>],
+        question: &Wire,
         simple: bool,
     ) -> Vec<u8> {
-        let control = questions.first().and_then(|question| control(question));
+        let control = control(first(question));
         let found = if self.is_aborted(control.as_ref()) {
             Err(message::aborted())
         } else {
-            self.ask(prompter, questions)
+            self.ask(prompter, question)
                 .map_err(|text| message::error("ERROR", &text))
         };
         let found = match found {
@@ -272,7 +264,7 @@ impl PostgresResponder {
                 Some(b'E') => self.skipping = !simple,
                 Some(b'G') => {
                     self.copy = Some(CopyIn {
-                        questions: questions.to_vec(),
+                        question: question.clone(),
                         data: Vec::new(),
                         simple,
                     });
@@ -286,18 +278,19 @@ impl PostgresResponder {
 
     fn finish_copy(&mut self, prompter: &mut Prompter, end: Vec<u8>) -> Vec<u8> {
         let Some(CopyIn {
-            mut questions,
+            mut question,
             data,
             simple,
         }) = self.copy.take()
         else {
             return Vec::new();
         };
-        questions.extend([message::message(b'd', &[&data]), end]);
+        let copied = Wire::asking([message::message(b'd', &[&data]), end]);
+        question.messages.extend(copied.messages);
         if simple {
-            self.simple(prompter, &questions)
+            self.simple(prompter, &question)
         } else {
-            self.answer_requests(prompter, &questions, false)
+            self.answer_requests(prompter, &question, false)
         }
     }
 }
@@ -334,6 +327,12 @@ fn recorded(found: &Exchange) -> Option<&[u8]> {
     } else {
         None
     }
+}
+
+/// Returns the first message of a question.
+fn first(question: &Wire) -> &[u8] {
+    let first = question.messages_by(Side::Client).next();
+    first.unwrap_or_default()
 }
 
 fn control(question: &[u8]) -> Option<Control> {
@@ -400,8 +399,8 @@ impl Responder for PostgresResponder {
         let run = self
             .run
             .iter()
-            .flat_map(|run| &run.questions)
-            .map(Vec::len)
+            .flat_map(|run| &run.question.messages)
+            .map(|message| message.bytes.len())
             .sum::<usize>();
         self.names.buffered_bytes() + copy + run + self.after.len()
     }

@@ -104,7 +104,7 @@ impl PostgresDialogue {
             let draft = match self.names.read(&bytes)? {
                 // A `Bind` is looked up with its `Execute`, even if one of them failed.
                 Input::Execute(question, true) if let Some(mut draft) = self.bound.take() => {
-                    draft.push(Side::Client, question);
+                    draft.extend(question.messages);
                     if self.skipping {
                         self.bound = Some(draft);
                         continue;
@@ -118,11 +118,11 @@ impl PostgresDialogue {
                 }
                 _ if self.skipping => continue,
                 Input::Prepare(question) | Input::DescribePortal(question, _) => {
-                    Draft::with_requests([question], at).of_session(true)
+                    Draft::of(question, at).of_session(true)
                 }
                 Input::Query(question) | Input::Bind(question) | Input::Execute(question, _) => {
                     self.end_run();
-                    Draft::with_requests([question], at)
+                    Draft::of(question, at)
                 }
                 Input::Close => Draft::with_requests([], at),
                 // The server ignores unexpected copy data.
@@ -215,8 +215,7 @@ impl PostgresDialogue {
                 .iter_mut()
                 .filter(|draft| draft.answered_at.is_none())
             {
-                draft.session |=
-                    message::only_sets(draft.messages_from(Side::Server).map(Vec::as_slice));
+                draft.wire.session |= message::only_sets(draft.wire.messages_by(Side::Server));
                 draft.answered_at = Some(log.at);
             }
         }
@@ -229,10 +228,11 @@ impl PostgresDialogue {
             Some(_) => {
                 bytes[0] == b'A'
                     && draft
-                        .messages_from(Side::Server)
+                        .wire
+                        .messages_by(Side::Server)
                         .any(|message| message[0] == b'Z')
             }
-            None => !draft.session,
+            None => !draft.wire.session,
         });
         if let Some(draft) = before {
             draft.push(Side::Server, bytes);
@@ -349,7 +349,7 @@ impl Dialogue for PostgresDialogue {
         }
         self.end_run();
         for draft in std::mem::take(&mut self.done) {
-            let is_answered = draft.messages_from(Side::Server).next().is_some();
+            let is_answered = draft.wire.messages_by(Side::Server).next().is_some();
             if is_answered {
                 log.complete(draft);
             } else {
@@ -367,7 +367,7 @@ impl Dialogue for PostgresDialogue {
                 _ if copies => log.lose(),
                 // A missing answer to a preparation does not matter, unless the program waited for
                 // it.
-                _ if draft.session && log.left_by == Side::Server => {}
+                _ if draft.wire.session && log.left_by == Side::Server => {}
                 _ => log.abandon(draft),
             }
         }

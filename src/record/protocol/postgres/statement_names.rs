@@ -8,21 +8,22 @@ use replay_base::text::escape::hex;
 use sha2::{Digest, Sha256};
 
 use super::message::{self, BindFields, bytes, count, message, text};
+use crate::call::{StatementMeta, Wire};
 use crate::protocol::dialogue::Fault;
 
 /// A message of a client in normal form for lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     /// `Query`, or `FunctionCall`, answered up to `ReadyForQuery`.
-    Query(Vec<u8>),
+    Query(Wire),
     /// `Parse`, or `Describe` of a statement; they can be answered any number of times.
-    Prepare(Vec<u8>),
+    Prepare(Wire),
     /// `Bind`, which begins a run.
-    Bind(Vec<u8>),
+    Bind(Wire),
     /// `Describe` of a portal; `true` if the portal is that of the run.
-    DescribePortal(Vec<u8>, bool),
+    DescribePortal(Wire, bool),
     /// `Execute`; `true` if it belongs to the `Bind` before it.
-    Execute(Vec<u8>, bool),
+    Execute(Wire, bool),
     Close,
     Sync,
     Flush,
@@ -33,18 +34,26 @@ pub(super) enum Input {
     Terminate,
 }
 
+/// A prepared statement, identified by its text and the declared types of its parameters.
+#[derive(Clone, Default)]
+struct Statement {
+    text: Vec<u8>,
+    types: Vec<u32>,
+}
+
 struct Portal {
-    /// Name made of the statement and its parameters.
-    name: Vec<u8>,
-    /// Name made of the statement and its result formats, which determine the answer to `Describe`.
-    described: Vec<u8>,
+    statement: Statement,
+    /// Result formats, which determine the answer to `Describe`.
+    results: Vec<u16>,
+    /// Digest of its `Bind`.
+    bound: String,
     /// Number of rows requested so far.
     asked: u64,
 }
 
 #[derive(Default)]
 pub(super) struct StatementNames {
-    statements: HashMap<Vec<u8>, Vec<u8>>,
+    statements: HashMap<Vec<u8>, Statement>,
     portals: HashMap<Vec<u8>, Portal>,
     /// The portal that was bound last and not executed since.
     run: Option<Vec<u8>>,
@@ -55,9 +64,10 @@ impl StatementNames {
         let statements = self
             .statements
             .iter()
-            .map(|(name, meaning)| name.len() + meaning.len());
+            .map(|(name, statement)| name.len() + statement.size());
         let size = |(name, portal): (&Vec<u8>, &Portal)| {
-            name.len() + portal.name.len() + portal.described.len()
+            let formats = size_of_val(portal.results.as_slice());
+            name.len() + portal.statement.size() + formats + portal.bound.len()
         };
         statements.chain(self.portals.iter().map(size)).sum()
     }
@@ -69,21 +79,15 @@ impl StatementNames {
             self.run = None;
         }
         Ok(match kind {
-            b'Q' | b'F' => Input::Query(whole.to_vec()),
+            b'Q' | b'F' => Input::Query(Wire::asking([whole.to_vec()])),
             b'P' => {
                 let name = text(&mut rest)?.to_vec();
-                // A statement is identified by its text, and by the types of its parameters if
-                // given.
-                let mut types = rest;
-                let mut meaning = text(&mut types)?.to_vec();
-                if count(&mut types)? > 0 {
-                    meaning.extend(format!(" -- types {}", hex(types)).into_bytes());
-                }
+                let statement = Statement::read(rest)?;
                 self.has_room()?;
                 // Registered before the server's answer: a client does not use the name of a failed
                 // statement.
-                self.statements.insert(name, meaning);
-                Input::Prepare(message(b'P', &[b"\0", rest]))
+                self.statements.insert(name, statement);
+                Input::Prepare(Wire::asking([message(b'P', &[b"\0", rest])]))
             }
             b'B' => self.bind(rest)?,
             b'D' => {
@@ -91,14 +95,12 @@ impl StatementNames {
                 let name = text(&mut rest)?;
                 if is_statement {
                     self.run = None;
-                    Input::Prepare(message(b'D', &[b"S", self.statement(name), b"\0"]))
+                    let statement = self.statement(name);
+                    let asked = message(b'D', &[b"S", &statement.text, b"\0"]);
+                    Input::Prepare(statement.question(asked))
                 } else {
-                    let described = self
-                        .portals
-                        .get(name)
-                        .map_or(name, |portal| &portal.described);
                     let joined = self.run.as_deref() == Some(name);
-                    Input::DescribePortal(message(b'D', &[b"P", described, b"\0"]), joined)
+                    Input::DescribePortal(self.describe_portal(name), joined)
                 }
             }
             b'E' => {
@@ -107,14 +109,12 @@ impl StatementNames {
                 let rows = rest
                     .first_chunk()
                     .map_or(0, |rows| u32::from_be_bytes(*rows));
-                let named = self
-                    .portals
-                    .get_mut(name)
-                    .map_or_else(|| name.to_vec(), |portal| portal.execute(rows));
-                Input::Execute(
-                    message(b'E', &[if joined { b"" } else { &named }, b"\0", rest]),
-                    joined,
-                )
+                let asked = |name: &[u8]| message(b'E', &[name, b"\0", rest]);
+                let question = match self.portals.get_mut(name).map(|it| it.execute(rows, asked)) {
+                    Some(question) if !joined => question,
+                    _ => Wire::asking([asked(if joined { b"" } else { name })]),
+                };
+                Input::Execute(question, joined)
             }
             b'C' => {
                 let is_statement = bytes(&mut rest, 1)? == b"S";
@@ -135,42 +135,52 @@ impl StatementNames {
         })
     }
 
-    fn statement<'a>(&'a self, name: &'a [u8]) -> &'a [u8] {
-        self.statements.get(name).map_or(name, |meaning| meaning)
+    fn statement(&self, name: &[u8]) -> Statement {
+        let unknown = || Statement {
+            text: name.to_vec(),
+            ..Statement::default()
+        };
+        self.statements.get(name).cloned().unwrap_or_else(unknown)
+    }
+
+    fn describe_portal(&self, name: &[u8]) -> Wire {
+        let asked = |name: &[u8]| message(b'D', &[b"P", name, b"\0"]);
+        let Some(portal) = self.portals.get(name) else {
+            return Wire::asking([asked(name)]);
+        };
+        let mut question = portal.statement.question(asked(&portal.statement.text));
+        question.meta.results.clone_from(&portal.results);
+        question
     }
 
     fn bind(&mut self, mut rest: &[u8]) -> Result<Input, Fault> {
         let name = text(&mut rest)?.to_vec();
-        let statement = text(&mut rest)?;
-        let statement = self.statement(statement).to_vec();
-        let bound = message(b'B', &[b"\0", &statement, b"\0", rest]);
-        let described = format!(" -- results {}", hex(BindFields::read(rest)?.results));
-        let described = [&statement, described.as_bytes()].concat();
+        let statement = self.statement(text(&mut rest)?);
+        let asked = message(b'B', &[b"\0", &statement.text, b"\0", rest]);
         let portal = Portal {
-            name: portal_name(&statement, &bound),
-            described,
+            results: BindFields::read(rest)?.result_formats(),
+            bound: portal_digest(&asked),
+            statement: statement.clone(),
             asked: 0,
         };
         self.has_room()?;
         self.portals.insert(name.clone(), portal);
         self.run = Some(name);
-        Ok(Input::Bind(bound))
+        Ok(Input::Bind(statement.question(asked)))
     }
 
-    /// Renames the portal of a `Bind` to the name in the recording that answered it.
+    /// Identifies the portal of a `Bind` like the recording that answered it.
     pub(super) fn rename_portal(&mut self, asked: &[u8], recorded: &[u8]) {
-        let name = |bind: &[u8]| {
-            let at = message::statement(bind).filter(|_| bind.first() == Some(&b'B'))?;
-            Some(portal_name(&bind[at], bind))
-        };
-        if asked != recorded
-            && let (Some(asked), Some(recorded)) = (name(asked), name(recorded))
+        let are_binds = [asked, recorded].map(|it| it.first()) == [Some(&b'B'); 2];
+        if are_binds
+            && asked != recorded
+            && let Some(at) = message::statement(recorded)
         {
-            let same = self
-                .portals
-                .values_mut()
-                .filter(|portal| portal.name == asked);
-            same.for_each(|portal| portal.name.clone_from(&recorded));
+            let [before, after] = [asked, recorded].map(portal_digest);
+            for portal in self.portals.values_mut().filter(|it| it.bound == before) {
+                portal.statement.text = recorded[at.clone()].to_vec();
+                portal.bound.clone_from(&after);
+            }
         }
     }
 
@@ -183,26 +193,48 @@ impl StatementNames {
     }
 }
 
-/// Returns the name of a portal: its statement, and a hash of everything bound to it.
-fn portal_name(statement: &[u8], bound: &[u8]) -> Vec<u8> {
-    [
-        statement,
-        format!(" -- bound {}", hex(&Sha256::digest(bound)[..16])).as_bytes(),
-    ]
-    .concat()
+/// Returns the digest of a statement and everything bound to it.
+pub(super) fn portal_digest(bind: &[u8]) -> String {
+    hex(&Sha256::digest(bind)[..16])
+}
+
+impl Statement {
+    /// Reads the fields of a `Parse` after the name.
+    fn read(mut rest: &[u8]) -> Result<Self, Fault> {
+        let statement = text(&mut rest)?;
+        let declared = count(&mut rest)?;
+        let types = rest.as_chunks().0.iter().take(declared);
+        Ok(Self {
+            text: statement.to_vec(),
+            types: types.map(|kind| u32::from_be_bytes(*kind)).collect(),
+        })
+    }
+
+    /// Returns a call of this statement with this message.
+    fn question(&self, asked: Vec<u8>) -> Wire {
+        let types = self.types.clone();
+        Wire {
+            meta: StatementMeta {
+                types,
+                ..StatementMeta::default()
+            },
+            ..Wire::asking([asked])
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.text.len() + size_of_val(self.types.as_slice())
+    }
 }
 
 impl Portal {
-    /// Returns the name for a request of this many rows, 0 for all. It includes the number of
-    /// earlier rows.
-    fn execute(&mut self, rows: u32) -> Vec<u8> {
-        let before = self.asked;
-        self.asked = before.saturating_add(u64::from(rows));
-        let after = if before == 0 {
-            String::new()
-        } else {
-            format!(" -- after {before}")
-        };
-        [self.name.as_slice(), after.as_bytes()].concat()
+    /// Returns the call that requests this many rows, 0 for all. `asked` builds its message from
+    /// the statement.
+    fn execute(&mut self, rows: u32, asked: impl FnOnce(&[u8]) -> Vec<u8>) -> Wire {
+        let mut question = self.statement.question(asked(&self.statement.text));
+        question.meta.bound.clone_from(&self.bound);
+        question.meta.rows_before = self.asked;
+        self.asked = self.asked.saturating_add(u64::from(rows));
+        question
     }
 }

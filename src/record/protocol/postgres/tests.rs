@@ -2,6 +2,7 @@
 
 mod abandonment;
 mod attacks;
+mod metadata;
 mod notifications;
 mod pooling;
 mod session;

@@ -1,6 +1,5 @@
 use super::*;
 
-use crate::call::Message;
 use pretty_assertions::assert_eq;
 
 #[test]
@@ -24,13 +23,7 @@ fn client_messages_are_shown_as_text() {
         (Protocol::Mongo, b"short", "short"),
     ];
     for (protocol, bytes, expected) in cases {
-        let wire = Wire {
-            messages: vec![Message {
-                from: Side::Client,
-                bytes: bytes.to_vec(),
-            }],
-            session: false,
-        };
+        let wire = Wire::asking([bytes.to_vec()]);
         assert_eq!(client_text(protocol, &wire), expected);
     }
 }
