@@ -10,7 +10,7 @@ use replay_base::text::html::{begin, escaped};
 use super::summary::{call, lines, protocol_name, status};
 use replay_record::naming::summary::Summary;
 use replay_record::words::text;
-use replay_record::{Content, Exchange, Message, Protocol, Side};
+use replay_record::{BodyEnd, Content, Exchange, Message, Protocol, Side};
 
 /// Maximum number of body bytes shown.
 const SHOWN_BYTES: usize = 4096;
@@ -121,6 +121,11 @@ fn parts(content: &Content) -> Vec<(&'static str, String)> {
             )];
             if let Some(response) = &http.response {
                 let first = format!("{} {}", response.status, response.reason);
+                let first = match response.body_end {
+                    BodyEnd::Complete => first,
+                    BodyEnd::Truncated => first + "\n[truncated]",
+                    BodyEnd::CutOff => first + "\n[cut off by the client]",
+                };
                 parts.push(("answered", fields(first, &response.headers, &response.body)));
             }
             parts

@@ -344,14 +344,10 @@ mod tests {
                 headers: Vec::new(),
                 body: Vec::new(),
             };
-            let (reason, headers, body, trailers) = Default::default();
             let response = HttpResponse {
                 version: request.version,
                 status,
-                reason,
-                headers,
-                body,
-                trailers,
+                ..HttpResponse::default()
             };
             of(Content::Http(Box::new(Http {
                 request,

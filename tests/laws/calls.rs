@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use replay_record::redact::{Secrets, left_over};
 use replay_record::store::{self, BodyFiles, BodyRef, Head};
 use replay_record::{
-    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Noise,
-    Protocol, Recording, Recordings, Side, StatementMeta, Target, Wire,
+    BodyEnd, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message,
+    Noise, Protocol, Recording, Recordings, Side, StatementMeta, Target, Wire,
 };
 
 use super::Source;
@@ -221,6 +221,8 @@ fn http(source: &mut Source<'_>, version: HttpVersion) -> Http {
         },
         headers: fields(source),
         body: source.bytes().to_vec(),
+        body_end: source.choice(&[BodyEnd::Complete, BodyEnd::Truncated, BodyEnd::CutOff]),
+        is_coded: source.flag(),
         trailers: fields(source),
     });
     let request = HttpRequest {

@@ -130,7 +130,7 @@ pub enum End {
     #[default]
     Answered,
     /// The program left before the answer was complete, such as at its own timeout. The recorded
-    /// part is all that the program received. A partial HTTP response carries its own note of that.
+    /// part is all that the program received. A partial HTTP response has a [`BodyEnd`].
     Abandoned,
     /// The program left before either side sent anything.
     Silent,
@@ -202,7 +202,7 @@ pub struct HttpRequest {
     pub body: Vec<u8>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HttpResponse {
     pub version: HttpVersion,
     pub status: u16,
@@ -210,10 +210,24 @@ pub struct HttpResponse {
     pub reason: String,
     /// Fields in order.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The complete body after transfer and content decoding.
+    /// The body after transfer and content decoding.
     pub body: Vec<u8>,
+    pub body_end: BodyEnd,
+    /// `true` if the body keeps its content coding.
+    pub is_coded: bool,
     /// Trailer fields.
     pub trailers: Vec<(String, Vec<u8>)>,
+}
+
+/// End of the body of a recorded response.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BodyEnd {
+    #[default]
+    Complete,
+    /// The server did not complete the body.
+    Truncated,
+    /// The program closed the connection during the body.
+    CutOff,
 }
 
 /// A DNS query and its response.

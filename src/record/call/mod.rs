@@ -7,8 +7,8 @@ mod refusal;
 mod statement_meta;
 
 pub use exchange::{
-    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
-    Side, Target, Wire,
+    BodyEnd, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message,
+    Protocol, Side, Target, Wire,
 };
 pub use link::Link;
 pub use outline::{FirstMessages, Outline};

@@ -10,6 +10,8 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use replay_base::limits::MAX_RECORDED_BODY_BYTES;
 
+use crate::call::HttpResponse;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     Gzip,
@@ -69,14 +71,6 @@ pub fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
     decoded(headers, &body).unwrap_or(body)
 }
 
-/// Header field of a recorded response that describes its body. It is never sent.
-pub const BODY_NOTE: &str = "X-Replay-Body";
-/// Value of [`BODY_NOTE`] for a body that the server did not complete.
-pub const TRUNCATED: &str = "truncated";
-/// Value of [`BODY_NOTE`] for a body during which the program closed the connection.
-pub const CUT_OFF: &str = "cut off by the client";
-/// Value of [`BODY_NOTE`] for a body that is stored with its content coding.
-pub const CODED: &str = "coded";
 /// Fields with a digest of the encoded body (RFC 9530, 2 and 3; RFC 3230, 4.3.2; RFC 1864; Amazon
 /// S3, Google Cloud Storage).
 const DIGESTS: [&str; 5] = [
@@ -87,41 +81,36 @@ const DIGESTS: [&str; 5] = [
     "x-goog-hash",
 ];
 
-pub fn has_note(headers: &[(String, Vec<u8>)], note: &str) -> bool {
-    headers
-        .iter()
-        .any(|(name, value)| name.eq_ignore_ascii_case(BODY_NOTE) && value == note.as_bytes())
-}
-
-/// Returns a response body in its stored form, normally decoded. The body stays encoded, with a
-/// note in the fields, in two cases: it cannot be decoded, or a digest covers bytes that this
-/// encoder would not reproduce.
-pub fn stored_body(headers: &mut Vec<(String, Vec<u8>)>, body: Vec<u8>) -> Vec<u8> {
+/// Returns a response with its body in the stored form, normally decoded. The body stays encoded in
+/// two cases: it cannot be decoded, or a digest covers bytes that this encoder would not reproduce.
+pub fn stored(mut response: HttpResponse) -> HttpResponse {
+    let (headers, body) = (&response.headers, &response.body);
     if body.is_empty() || codings(headers).is_none() {
-        return body;
+        return response;
     }
     let has_digest = headers.iter().any(|(name, _)| {
         let name = name.to_ascii_lowercase();
         DIGESTS.contains(&name.as_str()) || name.starts_with("x-amz-checksum-")
     });
-    match decoded(headers, &body) {
-        Some(plain) if !has_digest || encoded(headers, &plain).as_ref() == Some(&body) => plain,
-        _ => {
-            headers.push((BODY_NOTE.to_owned(), CODED.as_bytes().to_vec()));
-            body
+    match decoded(headers, body) {
+        Some(plain) if !has_digest || encoded(headers, &plain).as_ref() == Some(body) => {
+            response.body = plain;
         }
+        _ => response.is_coded = true,
     }
+    response
 }
 
 /// Returns a body in its sent form, with the content codings of its fields applied.
-pub fn sent_body<'a>(headers: &[(String, Vec<u8>)], body: &'a [u8]) -> Cow<'a, [u8]> {
-    encoded(headers, body).map_or(Cow::Borrowed(body), Cow::Owned)
+pub fn sent_body(response: &HttpResponse) -> Cow<'_, [u8]> {
+    let body = &response.body;
+    let coded = (!response.is_coded).then(|| encoded(&response.headers, body));
+    coded.flatten().map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
-/// Returns the encoded body. `None` if no coding or an unknown one is named, the body is empty, or
-/// it is stored encoded.
+/// Returns the encoded body. `None` if no coding or an unknown one is named, or the body is empty.
 pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
-    let codings = codings(headers).filter(|_| !body.is_empty() && !has_note(headers, CODED))?;
+    let codings = codings(headers).filter(|_| !body.is_empty())?;
     let mut bytes = body.to_vec();
     for coding in codings {
         bytes = match coding {

@@ -21,9 +21,9 @@ use super::Note;
 use super::context::Context;
 use super::intercept_tls::head_bytes;
 use super::stream::Stream;
-use crate::call::{End, Exchange, HttpRequest, HttpResponse, HttpVersion};
+use crate::call::{BodyEnd, End, Exchange, HttpRequest, HttpResponse, HttpVersion};
 use crate::http::coding;
-use crate::http::h1::{self, BODY_NOTE, CUT_OFF, TRUNCATED};
+use crate::http::h1;
 
 /// The part of a body that has passed.
 pub struct Body {
@@ -339,21 +339,22 @@ pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
     }
 }
 
-/// Converts a response to the recorded form, with a note if its body is incomplete.
+/// Converts a response to the recorded form.
 pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
-    let mut headers = fields(&head.headers);
-    if !answer.whole {
-        let note = if answer.cut_off { CUT_OFF } else { TRUNCATED };
-        headers.push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
-    }
-    HttpResponse {
+    let body_end = match answer {
+        Body { whole: true, .. } => BodyEnd::Complete,
+        Body { cut_off: true, .. } => BodyEnd::CutOff,
+        _ => BodyEnd::Truncated,
+    };
+    coding::stored(HttpResponse {
         version: HttpVersion::Http2,
         status: head.status.as_u16(),
-        reason: String::new(),
-        body: coding::stored_body(&mut headers, answer.bytes),
-        headers,
+        headers: fields(&head.headers),
+        body: answer.bytes,
+        body_end,
         trailers: fields(&answer.trailers),
-    }
+        ..HttpResponse::default()
+    })
 }
 
 fn fields(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {

@@ -20,9 +20,9 @@ use super::h2::{Body, accept, request_of, response_of, send};
 use super::stream::Stream;
 use super::truncation::Truncation;
 use super::{Replay, h2 as both, miss, tls, upstream};
-use crate::call::{Content, Exchange, HttpResponse};
+use crate::call::{BodyEnd, Content, Exchange, HttpResponse};
 use crate::http::coding;
-use crate::http::h1::{TRUNCATED, exchange, refusal};
+use crate::http::h1::{exchange, refusal};
 
 /// Time that a played HTTP/2 server waits for more of a request, in milliseconds. Afterwards the
 /// request counts as one that waits for an answer first.
@@ -201,7 +201,7 @@ async fn wait_for_reset(context: &Context, respond: &mut SendResponse<Bytes>, he
 }
 
 fn encoded(response: &HttpResponse) -> Bytes {
-    Bytes::from(coding::sent_body(&response.headers, &response.body).into_owned())
+    Bytes::from(coding::sent_body(response).into_owned())
 }
 
 /// Builds the head of a recorded response, with a new content length if given.
@@ -227,7 +227,7 @@ async fn answer(
     held: Option<Truncation>,
 ) {
     let body = encoded(response);
-    let breaks_off = held.is_some() || coding::has_note(&response.headers, TRUNCATED);
+    let breaks_off = held.is_some() || response.body_end == BodyEnd::Truncated;
     let head = head(
         response,
         Some(body.len()).filter(|_| !breaks_off && !response.body.is_empty()),
@@ -268,7 +268,6 @@ fn fields(headers: &[(String, Vec<u8>)]) -> impl Iterator<Item = (HeaderName, He
             "proxy-connection",
             "transfer-encoding",
             "upgrade",
-            "x-replay-body",
         ];
         if hop.contains(&name.as_str()) {
             return None;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::Note;
 use super::context::Context;
-use crate::call::{Exchange, HttpResponse};
-use crate::http::h1::is_cut_off;
+use crate::call::{BodyEnd, Exchange, HttpResponse};
 use crate::matching::describe;
 
 /// Time for a program to hang up in the middle of an answer as it did when recorded, in
@@ -45,7 +44,7 @@ impl Truncation {
             .unwrap_or_default();
         let patience = stayed + Duration::from_millis(CUT_OFF_HELD_MS);
         let note = match response {
-            Some(response) if is_cut_off(response) => Some(Note::CutOff {
+            Some(response) if response.body_end == BodyEnd::CutOff => Some(Note::CutOff {
                 call: describe(asked),
                 bytes: response.body.len(),
             }),

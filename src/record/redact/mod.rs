@@ -329,18 +329,15 @@ fn texts(call: &mut Exchange, replace: &mut dyn FnMut(Side, &mut [u8]) -> bool) 
 
 /// Returns the decoded form of a body that was stored encoded.
 fn plain_body(response: &HttpResponse) -> Option<Vec<u8>> {
-    let is_coded = coding::has_note(&response.headers, coding::CODED);
-    is_coded
+    response
+        .is_coded
         .then(|| coding::decoded(&response.headers, &response.body))
         .flatten()
 }
 
 /// Stores such a body decoded: a leak would be worse than changed bytes.
 fn uncover(response: &mut HttpResponse, plain: Vec<u8>) {
-    response.body = plain;
-    response
-        .headers
-        .retain(|(name, value)| name != coding::BODY_NOTE || value != coding::CODED.as_bytes());
+    (response.body, response.is_coded) = (plain, false);
 }
 
 fn by_place(call: &mut Http, asked: Redactor<'_>, answered: Redactor<'_>) {

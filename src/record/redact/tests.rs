@@ -39,7 +39,7 @@ fn call(
         reason: String::new(),
         headers: fields(gives),
         body: answer.as_bytes().to_vec(),
-        trailers: Vec::new(),
+        ..HttpResponse::default()
     };
     of(Content::Http(Box::new(Http {
         request,

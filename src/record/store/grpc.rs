@@ -2,7 +2,9 @@
 //! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
 use super::bodies::is_large;
-use super::http::{Headers, created, from_map, separate_body, status, to_map};
+use super::http::{
+    Headers, body_end, created, from_map, put_body_form, separate_body, status, to_map,
+};
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{BodyFiles, Problem, protoscope};
@@ -43,6 +45,7 @@ pub(super) fn write(
         answer.map_or(&no_body, |it| &it.body),
         apart,
     );
+    put_body_form(answer, metadata);
     if let Some(answer) = answer {
         resp.put(
             "trailers",
@@ -119,6 +122,8 @@ pub(super) fn read(part: &Spec<'_>) -> Result<Content, Problem> {
             reason: String::new(),
             headers: fields(resp, "headers", key::RESPONSE_HEADERS, metadata)?,
             body: body(part, resp)?,
+            body_end: part.node.get("metadata", body_end)?,
+            is_coded: metadata.is_true(key::CODED),
             trailers: fields(resp, "trailers", key::RESPONSE_TRAILERS, metadata)?,
         }))
     })?;

@@ -8,9 +8,14 @@ use super::bodies::is_large;
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{BodyFiles, Fault, Problem};
-use crate::call::{Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
+use crate::call::{BodyEnd, Content, Exchange, Http, HttpRequest, HttpResponse, HttpVersion};
 
 pub(super) type Headers = Vec<(String, Vec<u8>)>;
+
+pub(super) const BODY_ENDS: [(&str, BodyEnd); 2] = [
+    ("truncated", BodyEnd::Truncated),
+    ("cut off by the client", BodyEnd::CutOff),
+];
 
 pub(super) fn kind(http: &Http) -> &'static str {
     if http.request.version == HttpVersion::Http2 {
@@ -67,6 +72,7 @@ pub(super) fn write(
         ),
     );
     put_body(&mut resp, answer.map_or(&[], |it| &it.body), apart);
+    put_body_form(answer, metadata);
     let trailers = answer.map_or(&nothing, |it| &it.trailers);
     if is_http2 {
         if !trailers.is_empty() {
@@ -165,6 +171,8 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
             reason: resp.get("status_message", Node::text)?,
             headers: from_map(resp, headers, key::RESPONSE_HEADERS, metadata)?,
             body: body(part, resp)?,
+            body_end: part.node.get("metadata", body_end)?,
+            is_coded: metadata.is_true(key::CODED),
             trailers: from_map(resp, "trailers", key::RESPONSE_TRAILERS, metadata)?,
         }))
     })?;
@@ -206,6 +214,27 @@ fn put_body(side: &mut Members, body: &[u8], apart: &mut BodyFiles) {
     } else {
         side.put("body", body);
     }
+}
+
+/// Adds the end and the coding of a response body to the metadata.
+pub(super) fn put_body_form(answer: Option<&HttpResponse>, metadata: &mut Metadata) {
+    let Some(answer) = answer else { return };
+    if let Some((word, _)) = BODY_ENDS.iter().find(|(_, end)| *end == answer.body_end) {
+        metadata.add(key::BODY_END, *word);
+    }
+    if answer.is_coded {
+        metadata.add(key::CODED, "true");
+    }
+}
+
+pub(super) fn body_end(metadata: &Node) -> Result<BodyEnd, Problem> {
+    metadata.get(key::BODY_END, |word| {
+        let text = word.text()?;
+        let known = BODY_ENDS.iter().find(|(known, _)| *known == text);
+        known
+            .map(|(_, end)| *end)
+            .ok_or_else(|| word.expected("`truncated` or `cut off by the client`"))
+    })
 }
 
 fn body(part: &Spec<'_>, side: &Node) -> Result<Vec<u8>, Problem> {

@@ -19,6 +19,10 @@ pub(super) mod key {
     pub const REQUEST_HEADERS: &str = "reqHeaders";
     pub const RESPONSE_HEADERS: &str = "respHeaders";
     pub const RESPONSE_TRAILERS: &str = "respTrailers";
+    /// End of an incomplete response body: `truncated`, or `cut off by the client`.
+    pub const BODY_END: &str = "respBodyEnd";
+    /// `true` if the response body keeps its content coding.
+    pub const CODED: &str = "respCoded";
     /// HTTP version, if the kind does not imply it.
     pub const VERSION: &str = "proto";
     /// Type of the call for other readers: `config` for a reusable one.

@@ -10,6 +10,7 @@ mod databases;
 mod dns;
 mod document;
 mod emit;
+mod format3;
 mod grpc;
 mod head;
 mod http;
@@ -29,9 +30,7 @@ pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 use head::Origin;
 use replay_base::limits::MAX_CALLS_FILE_BYTES;
 
-use crate::call::{Content, Protocol};
 use crate::matching::{DeclaredNoise, Recording};
-use crate::protocol::postgres::{self, PortalDigests};
 
 /// Kind of a problem with a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,12 +208,7 @@ pub fn read(file: &str, bytes: &[u8], bodies: BodyLoader<'_>) -> Result<CallsFil
         }
     }
     if origin == Origin::Format3 {
-        let mut portals = PortalDigests::new();
-        for recording in &mut calls.recordings {
-            if let Content::Wire(Protocol::Postgres, wire) = &mut recording.exchange.content {
-                postgres::move_metadata(wire, &mut portals);
-            }
-        }
+        format3::convert(&mut calls.recordings);
     }
     Ok(calls)
 }

@@ -6,8 +6,8 @@ use replay_base::limits::MIN_BODY_APART_BYTES;
 use super::document::VERSION;
 use super::*;
 use crate::call::{
-    Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message, Protocol,
-    Side, StatementMeta, Target, Wire,
+    BodyEnd, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message,
+    Protocol, Side, StatementMeta, Target, Wire,
 };
 use crate::matching::Recording;
 
@@ -169,7 +169,7 @@ fn keploy_http_call_is_read() {
                 reason: "OK".to_owned(),
                 headers: fields(&response_headers),
                 body: b"{\n  \"id\": \"ch_1\",\n  \"on\": true\n}\n".to_vec(),
-                trailers: Vec::new(),
+                ..HttpResponse::default()
             }),
         })),
     };
@@ -396,6 +396,7 @@ fn ours() -> Vec<Recording> {
             ]),
             body: vec![0xff; 200],
             trailers: fields(trailers),
+            ..HttpResponse::default()
         }),
     };
     let wire = |protocol, parts: &[(Side, &[u8])], session| {
@@ -497,6 +498,16 @@ fn ours() -> Vec<Recording> {
             rows_before: 50,
         };
     }
+    for (recording, body_end) in recordings
+        .iter_mut()
+        .zip([BodyEnd::CutOff, BodyEnd::Truncated])
+    {
+        if let Content::Http(http) = &mut recording.exchange.content
+            && let Some(response) = &mut http.response
+        {
+            (response.body_end, response.is_coded) = (body_end, true);
+        }
+    }
     // Names are always reusable.
     recordings[4].reusable = true;
     recordings[0].noise = Some(DeclaredNoise {
@@ -531,6 +542,35 @@ fn our_file() -> Vec<u8> {
 fn recordings_round_trip() {
     let calls = read("mocks.yaml", &our_file(), &no_body).unwrap();
     assert_eq!((calls.torn, calls.recordings), (None, ours()));
+}
+
+#[test]
+fn format_3_body_notes_move_from_fields() {
+    let expected = &ours()[..2];
+    let mut earlier = expected.to_vec();
+    for (recording, end) in earlier
+        .iter_mut()
+        .zip(["cut off by the client", "truncated"])
+    {
+        let Content::Http(http) = &mut recording.exchange.content else {
+            panic!()
+        };
+        let response = http.response.as_mut().unwrap();
+        (response.body_end, response.is_coded) = (BodyEnd::Complete, false);
+        response.headers.extend(fields(&[
+            ("X-Replay-Body", end),
+            ("X-Replay-Body", "coded"),
+        ]));
+    }
+
+    let file = write("f", &Head::default(), &earlier, &mut BodyFiles::default()).unwrap();
+    let text = String::from_utf8(file).unwrap();
+    let read_as = |format: &str| {
+        let file = text.replacen("# replay: 4\n", format, 1);
+        read("f", file.as_bytes(), &no_body).unwrap().recordings
+    };
+    assert_eq!(read_as("# replay: 3\n"), expected);
+    assert_eq!(read_as("# replay: 4\n"), earlier);
 }
 
 #[test]

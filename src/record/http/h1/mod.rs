@@ -16,13 +16,7 @@ pub use tap::{ConnectionEnd, ProtocolChange, Tap};
 use std::time::SystemTime;
 
 use crate::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Target};
-use crate::http::coding::{self, has_note};
-pub use crate::http::coding::{BODY_NOTE, CUT_OFF, TRUNCATED};
-
-/// Returns true if the recorded response ends where the program closed the connection.
-pub fn is_cut_off(response: &HttpResponse) -> bool {
-    has_note(&response.headers, CUT_OFF)
-}
+use crate::http::coding;
 
 /// Returns the first field of this (lower-case) name as text.
 pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {

@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::call::{HttpRequest, HttpResponse, HttpVersion};
+use crate::call::{BodyEnd, HttpRequest, HttpResponse, HttpVersion};
 use crate::http::coding;
 
-use super::{BODY_NOTE, TRUNCATED, field, has_token, is_cut_off};
+use super::{field, has_token};
 
 /// Returns true if the connection ends with this response (RFC 9112, 9.3).
 pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
     let bodiless = is_bodiless(request, response);
     let unframed = field(&response.headers, "content-length").is_none() && !is_chunked(response);
-    truncated(response)
+    is_partial(response)
         || has_token(&request.headers, "connection", "close")
         || has_token(&response.headers, "connection", "close")
         || request.version == HttpVersion::Http10
@@ -41,11 +41,11 @@ impl Rendered<'_> {
 /// current body needs.
 pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered<'a> {
     let bodiless = is_bodiless(request, response);
-    let truncated = truncated(response);
+    let truncated = is_partial(response);
     let body = if bodiless {
         Cow::default()
     } else {
-        coding::sent_body(&response.headers, &response.body)
+        coding::sent_body(response)
     };
     let chunked = !bodiless && is_chunked(response) && request.version != HttpVersion::Http10;
     // Without framing, the end of the connection ends the body. Only a response that closes the
@@ -73,7 +73,7 @@ pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered
     for (name, value) in &response.headers {
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
-            _ if name.eq_ignore_ascii_case(BODY_NOTE) || name.starts_with(':') => {}
+            _ if name.starts_with(':') => {}
             "transfer-encoding" if !chunked && !bodiless => {}
             "content-length" if chunked || sized => {}
             "content-length" if !bodiless && !truncated => {
@@ -135,7 +135,7 @@ pub fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
             ),
         ],
         body,
-        trailers: Vec::new(),
+        ..HttpResponse::default()
     }
 }
 
@@ -176,6 +176,6 @@ fn is_chunked(response: &HttpResponse) -> bool {
     has_token(&response.headers, "transfer-encoding", "chunked") || !response.trailers.is_empty()
 }
 
-fn truncated(response: &HttpResponse) -> bool {
-    coding::has_note(&response.headers, TRUNCATED) || is_cut_off(response)
+fn is_partial(response: &HttpResponse) -> bool {
+    response.body_end != BodyEnd::Complete
 }

@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use replay_base::limits::{MAX_RECORDED_BODY_BYTES, MAX_RECORDING_NOTES};
 
-use crate::call::{Content, Exchange, HttpResponse, Link, Side, Target};
+use crate::call::{BodyEnd, Content, Exchange, HttpResponse, Link, Side, Target};
 use crate::http::coding;
 
 use super::reader::{ExpectedBody, Malformed, Message, Reader};
-use super::{BODY_NOTE, CUT_OFF, TRUNCATED, authority, exchange, request};
+use super::{authority, exchange, request};
 
 /// Requests that may wait for their answers on one HTTP/1 connection.
 const MAX_HTTP_PIPELINED: usize = 10_000;
@@ -254,23 +254,18 @@ impl Tap {
         {
             waiting.too_long |= message.too_long;
             let mut response = response(message);
-            let note = match end {
+            response.body_end = match end {
                 // A client may close its sending side and continue to read.
                 ConnectionEnd {
                     server_ended: true, ..
-                } if whole => None,
+                } if whole => BodyEnd::Complete,
                 ConnectionEnd {
                     by: Side::Client, ..
-                } => Some(CUT_OFF),
+                } => BodyEnd::CutOff,
                 ConnectionEnd {
                     by: Side::Server, ..
-                } => Some(TRUNCATED),
+                } => BodyEnd::Truncated,
             };
-            if let Some(note) = note {
-                response
-                    .headers
-                    .push((BODY_NOTE.to_owned(), note.as_bytes().to_vec()));
-            }
             waiting.answer = Some((response, at));
         }
         self.hand_out_complete(done);
@@ -309,22 +304,23 @@ pub(super) fn expected_body(method: &str) -> ExpectedBody {
     }
 }
 
-fn response(mut message: Message) -> HttpResponse {
-    let body = coding::stored_body(&mut message.headers, message.body);
+fn response(message: Message) -> HttpResponse {
     let Message {
-        version,
-        status,
-        reason,
-        headers,
-        trailers,
-        ..
-    } = message;
-    HttpResponse {
         version,
         status,
         reason,
         headers,
         body,
         trailers,
-    }
+        ..
+    } = message;
+    coding::stored(HttpResponse {
+        version,
+        status,
+        reason,
+        headers,
+        body,
+        trailers,
+        ..HttpResponse::default()
+    })
 }

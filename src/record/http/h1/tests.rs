@@ -132,7 +132,7 @@ fn answer(headers: &[(&str, &str)], body: &[u8], version: HttpVersion) -> HttpRe
             .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
             .collect(),
         body: body.to_vec(),
-        trailers: Vec::new(),
+        ..HttpResponse::default()
     }
 }
 

@@ -69,9 +69,8 @@ pub(super) fn answered(mut exchange: Exchange, answer: &str) -> Exchange {
         version: HttpVersion::Http11,
         status: 200,
         reason: "OK".to_owned(),
-        headers: Vec::new(),
         body: answer.as_bytes().to_vec(),
-        trailers: Vec::new(),
+        ..HttpResponse::default()
     });
     exchange
 }

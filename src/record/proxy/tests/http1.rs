@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc;
 
 use super::*;
-use crate::call::{Content, Http, HttpVersion};
+use crate::call::{BodyEnd, Content, Http, HttpVersion};
 
 /// Starts a server that reads request heads and answers each by its first line.
 fn server(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Server {
@@ -261,13 +261,23 @@ fn event_stream_passes_unbuffered_until_client_leaves() {
     });
     let response = http(&recorded.exchanges[0]).response.clone().unwrap();
     assert_eq!(text(&response.body), "data: 1\n\ndata: 2\n\n");
-    assert_eq!(
-        response.headers.last().unwrap(),
-        &(
-            "X-Replay-Body".to_owned(),
-            b"cut off by the client".to_vec()
-        )
-    );
+    assert_eq!(response.body_end, BodyEnd::CutOff);
+}
+
+#[test]
+fn response_field_named_like_note_is_replayed() {
+    let answer = b"HTTP/1.1 200 OK\r\nX-Replay-Body: truncated\r\n\
+        Connection: close\r\nContent-Length: 2\r\n\r\nok";
+    let server = Server::start(move |mut stream| {
+        until(&mut stream, b"\r\n\r\n");
+        stream.write_all(answer).unwrap();
+    });
+    let (got, recorded) = record_and_replay(server, b"", |setup| {
+        ask(setup.address, b"GET /t HTTP/1.1\r\nHost: h\r\n\r\n")
+    });
+    assert_eq!(text(&got), text(answer));
+    let response = http(&recorded.exchanges[0]).response.as_ref().unwrap();
+    assert_eq!(response.body_end, BodyEnd::Complete);
 }
 
 #[test]
