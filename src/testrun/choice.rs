@@ -37,7 +37,7 @@ pub fn choose(
     if let Some(asked) = asked {
         let of = found
             .into_iter()
-            .find(|found| found.what.name() == asked.detected_name());
+            .find(|found| found.what.about().origin == asked.about().origin);
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| start_dir(found, cwd));
         return Ok(RunnerChoice {
             runner: asked,

@@ -8,6 +8,7 @@ use super::request::RunRequest;
 use super::runner::Runner;
 use super::selection::TestSelection;
 use super::subprojects::projects_with_tool;
+use super::tool::ProgramOrigin;
 
 /// Returns the next step, if the report alone does not show it.
 pub fn hint(
@@ -22,8 +23,8 @@ pub fn hint(
     Some(match report.status {
         TestStatus::MissingTool => {
             // Another project may have the missing files.
-            let elsewhere = runner
-                .is_installed_per_project()
+            let is_per_project = matches!(runner.about().origin, ProgramOrigin::Python(_));
+            let elsewhere = is_per_project
                 .then(|| projects_with_tool(context, report.runner.cwd.as_ref(), runner))
                 .flatten();
             elsewhere.unwrap_or_else(|| runner.install_step(context, &report.runner.command))

@@ -54,8 +54,7 @@ pub fn note(
         // Runners that match parts of paths accept any named file. If Jest finds no file, it does
         // not call its reporter.
         TestSelection::Targets(_)
-            if !run.runner.accepts_test_ids()
-                && (is_known || run.status == TestStatus::NoTests) =>
+            if !run.runner.has_node_ids() && (is_known || run.status == TestStatus::NoTests) =>
         {
             ("named", run.missed.to_vec())
         }

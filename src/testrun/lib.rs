@@ -2,13 +2,13 @@
 //! shape.
 //!
 //! From the bottom: `model` has the shape of a reply, and `project` reads the disk. `selection`,
-//! `command` and `context` prepare and run commands, and `reports` parses their output. `families`
+//! `command` and `context` prepare and run commands, and `reports` parses their output. `by_language`
 //! is shared code of runners for one language.
 //!
 //! Traits: `runner` and `checker`. Their implementations are in `runners` and `checkers`, one a
 //! file, written with `prelude`.
 //!
-//! On top: `detection`, `choice`, `scope`, `failed_tests`, `completeness` and `verdict` use the
+//! On top: `detection`, `choice`, `scope`, `previous_failures`, `completeness` and `verdict` use the
 //! traits alone. The entry points are `run` and `check`, and `text` formats reports for the model.
 #![forbid(unsafe_code)]
 

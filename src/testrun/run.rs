@@ -409,7 +409,7 @@ fn check_given(
         return Err(error.into());
     }
     match (
-        request.runner.is_some_and(Runner::is_custom_command),
+        request.runner.is_some_and(<dyn Runner>::is_custom_command),
         request.command,
         request.report,
     ) {

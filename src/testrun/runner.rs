@@ -1,7 +1,7 @@
 //! Interface of a test runner: its capabilities, its command line, and its results.
 //!
 //! Every runner implements the methods without a body. The other methods have the behaviour of most
-//! runners, or of the runners of one language.
+//! runners. Methods of `dyn Runner` follow from the language of the runner.
 
 use std::fmt::{self, Debug};
 use std::path::Path;
@@ -26,11 +26,6 @@ use super::tool::ProjectTool;
 
 /// A test runner.
 pub trait Runner: ProjectTool {
-    /// Returns the name of the detected tool, if this runner is used in place of another one.
-    fn detected_name(&self) -> &'static str {
-        self.name()
-    }
-
     /// Returns the runner that replaces this one in a project, and the reason. Not used for a
     /// runner that is requested by name.
     fn substitute(
@@ -41,36 +36,6 @@ pub trait Runner: ProjectTool {
         Ok(None)
     }
 
-    /// Returns true if the call gives the command and the report, so that the runner chooses
-    /// nothing itself.
-    fn is_custom_command(&self) -> bool {
-        false
-    }
-
-    /// Returns true if each project has its own installation, so that another project may have the
-    /// runner where this one has not.
-    fn is_installed_per_project(&self) -> bool {
-        false
-    }
-
-    /// Returns true if a file argument may name a test in it (`::`).
-    fn accepts_test_ids(&self) -> bool {
-        false
-    }
-
-    /// Returns true if a run without files covers the whole project, in whatever subdirectory it
-    /// starts.
-    fn covers_whole_project(&self) -> bool {
-        matches!(self.language(), Some(Language::Rust) | None)
-    }
-
-    /// Returns the reason why the runner cannot use a filter.
-    fn refuse_filter(&self, filter: &str) -> Option<String> {
-        (self.language() == Some(Language::Rust))
-            .then(|| cargo::refuse_filter(filter))
-            .flatten()
-    }
-
     /// Returns the selection of all tests in a project, and a note on omissions.
     fn whole(&self, _context: &RunContext<'_>, _project: &Path) -> (TestSelection, Option<String>) {
         (TestSelection::All, None)
@@ -78,23 +43,8 @@ pub trait Runner: ProjectTool {
 
     /// Returns the tests that changes affect; `None` if the runner finds them itself.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        let compiled = self.language().filter(|_| self.is_compiled())?;
+        let compiled = self.language().filter(|language| language.is_compiled())?;
         Some(changes.packages(project, |file| compiled.is_source(file)))
-    }
-
-    /// Returns the settings of the project's test script, notes on the applied ones, and the
-    /// omissions.
-    fn script(
-        &self,
-        context: &RunContext<'_>,
-        project: &Path,
-    ) -> (TestScript, Vec<String>, Option<String>) {
-        let of_node = self.language() == Some(Language::JavaScript);
-        if of_node {
-            javascript::script(context, project, self.name())
-        } else {
-            Default::default()
-        }
     }
 
     /// Returns the command for a run.
@@ -120,20 +70,6 @@ pub trait Runner: ProjectTool {
     /// Parses the output of a run within a time limit.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults;
 
-    /// Returns true for a bundled reporter: it writes its first event before all else, and names
-    /// the files that it collects.
-    fn has_reporter(&self) -> bool {
-        matches!(
-            self.language(),
-            Some(Language::JavaScript | Language::Python)
-        )
-    }
-
-    /// Returns true if no test runs before everything is compiled.
-    fn is_compiled(&self) -> bool {
-        matches!(self.language(), Some(Language::Rust | Language::Go))
-    }
-
     /// Returns true if one process runs many tests. If it dies in one, the later ones are not even
     /// known.
     fn is_shared(&self) -> bool {
@@ -145,51 +81,6 @@ pub trait Runner: ProjectTool {
         exit_code == Some(0)
     }
 
-    /// Returns the file or package in the id of a test.
-    fn file_of<'a>(&self, id: &'a str) -> &'a str {
-        let file = id.split(" > ").next().unwrap_or(id);
-        // In a workspace: `|project| file`.
-        file.strip_prefix('|')
-            .and_then(|rest| rest.split_once("| "))
-            .map_or(file, |(_, file)| file)
-    }
-
-    /// Returns a failed test in the form for a rerun.
-    fn failed(&self, case: &Case) -> FailedTest {
-        let id = case.id.clone();
-        if self.is_compiled() {
-            // The first suite is the package or the test program.
-            let names = case
-                .suite
-                .iter()
-                .skip(1)
-                .chain([&case.name])
-                .cloned()
-                .collect();
-            return FailedTest {
-                id,
-                file: case.suite.first().cloned().unwrap_or_default(),
-                names,
-            };
-        }
-        let file = case
-            .file
-            .clone()
-            .unwrap_or_else(|| self.file_of(&id).to_owned());
-        FailedTest {
-            id,
-            file,
-            names: case.suite.iter().chain([&case.name]).cloned().collect(),
-        }
-    }
-
-    /// Like [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
-    /// name.
-    fn unfinished(&self, id: &str) -> Option<FailedTest> {
-        self.has_reporter()
-            .then(|| FailedTest::of_file(self.file_of(id)))
-    }
-
     /// Returns the named targets that did not run.
     fn missed<'t>(
         &self,
@@ -197,11 +88,7 @@ pub trait Runner: ProjectTool {
         named: &[&'t NamedPath],
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
-        if self.is_custom_command() {
-            Vec::new()
-        } else {
-            not_collected(evidence, named, results, |_| true)
-        }
+        not_collected(evidence, named, results, |_| true)
     }
 
     /// Returns the ids of unreported tests after one in which their process died.
@@ -213,11 +100,11 @@ pub trait Runner: ProjectTool {
     /// tests.
     fn switched_off(
         &self,
-        context: &RunContext<'_>,
-        root: &Path,
-        which: &TestSelection,
+        _context: &RunContext<'_>,
+        _root: &Path,
+        _which: &TestSelection,
     ) -> Option<Vec<String>> {
-        (self.language() == Some(Language::Rust)).then(|| cargo::switched_off(context, root, which))
+        None
     }
 
     /// Returns a note on a run beyond its report.
@@ -242,10 +129,106 @@ pub trait Runner: ProjectTool {
     }
 }
 
-impl dyn Runner {
+impl dyn Runner + '_ {
     /// Returns the runner's name as replies have it.
     pub fn id(&self) -> RunnerName {
         RunnerName(self.name())
+    }
+
+    /// Returns true if the call gives the command and the report, so that the runner chooses
+    /// nothing itself.
+    pub fn is_custom_command(&self) -> bool {
+        self.language().is_none()
+    }
+
+    /// Returns true if test ids are pytest's node ids, and a file argument may be one (`::`).
+    pub fn has_node_ids(&self) -> bool {
+        self.language() == Some(Language::Python)
+    }
+
+    /// Returns true if a run without files covers the whole project, in whatever subdirectory it
+    /// starts.
+    pub fn covers_whole_project(&self) -> bool {
+        matches!(self.language(), Some(Language::Rust) | None)
+    }
+
+    /// Returns true for a bundled reporter: it writes its first event before all else, and names
+    /// the files that it collects.
+    pub fn has_reporter(&self) -> bool {
+        matches!(
+            self.language(),
+            Some(Language::JavaScript | Language::Python)
+        )
+    }
+
+    /// Returns true if no test runs before everything is compiled.
+    pub fn is_compiled(&self) -> bool {
+        self.language().is_some_and(Language::is_compiled)
+    }
+
+    /// Returns the reason why the runner cannot use a filter.
+    pub fn refuse_filter(&self, filter: &str) -> Option<String> {
+        let of_cargo = self.language() == Some(Language::Rust);
+        of_cargo.then(|| cargo::refuse_filter(filter)).flatten()
+    }
+
+    /// Returns the settings of the project's test script, notes on the applied ones, and the
+    /// omissions.
+    pub fn script(
+        &self,
+        context: &RunContext<'_>,
+        project: &Path,
+    ) -> (TestScript, Vec<String>, Option<String>) {
+        match self.language() {
+            Some(Language::JavaScript) => javascript::script(context, project, self.name()),
+            _ => Default::default(),
+        }
+    }
+
+    /// Returns the file or package in the id of a test.
+    pub fn file_of<'i>(&self, id: &'i str) -> &'i str {
+        if self.has_node_ids() {
+            return id.split("::").next().unwrap_or(id);
+        }
+        let file = id.split(" > ").next().unwrap_or(id);
+        // In a workspace: `|project| file`.
+        file.strip_prefix('|')
+            .and_then(|rest| rest.split_once("| "))
+            .map_or(file, |(_, file)| file)
+    }
+
+    /// Returns a failed test in the form for a rerun.
+    pub fn failed(&self, case: &Case) -> FailedTest {
+        let id = case.id.clone();
+        // An inherited test runs in another file than the one that declares it.
+        if self.has_node_ids() {
+            return FailedTest::of_node(id);
+        }
+        if self.is_compiled() {
+            // The first suite is the package or the test program.
+            let names = case.suite.iter().skip(1).chain([&case.name]);
+            return FailedTest {
+                id,
+                file: case.suite.first().cloned().unwrap_or_default(),
+                names: names.cloned().collect(),
+            };
+        }
+        let file = case.file.clone();
+        FailedTest {
+            file: file.unwrap_or_else(|| self.file_of(&id).to_owned()),
+            id,
+            names: case.suite.iter().chain([&case.name]).cloned().collect(),
+        }
+    }
+
+    /// Like [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
+    /// name.
+    pub fn unfinished(&self, id: &str) -> Option<FailedTest> {
+        if self.has_node_ids() {
+            return Some(FailedTest::of_node(id.to_owned()));
+        }
+        self.has_reporter()
+            .then(|| FailedTest::of_file(self.file_of(id)))
     }
 
     /// Like [`Runner::parse`], with the end of the remaining output.

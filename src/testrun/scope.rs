@@ -90,7 +90,7 @@ pub fn scope(
             if target.is_dir && target.path == project.display_path() {
                 return Ok(Ok(whole(context, chosen, project)));
             }
-            if !target.part.is_empty() && !chosen.runner.accepts_test_ids() {
+            if !target.part.is_empty() && !chosen.runner.has_node_ids() {
                 return Err(TestrunError::arguments(format!(
                     "`{}` names a test in a file, which only pytest understands; give the name as `filter`",
                     target.part

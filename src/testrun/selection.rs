@@ -33,4 +33,14 @@ impl FailedTest {
             names: Vec::new(),
         }
     }
+
+    /// Creates the entry for a test of pytest.
+    pub fn of_node(id: String) -> Self {
+        let mut parts = id.split("::").map(str::to_owned);
+        Self {
+            file: parts.next().unwrap_or_default(),
+            names: parts.collect(),
+            id,
+        }
+    }
 }

@@ -24,8 +24,8 @@ pub struct ToolDescription {
     pub origin: ProgramOrigin,
 }
 
-/// Source of a tool's program.
-#[derive(Clone, Copy)]
+/// Source of a tool's program. Two runners of the same program are found by the same signs.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ProgramOrigin {
     /// A program in PATH.
     Path(&'static str),

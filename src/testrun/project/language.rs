@@ -22,6 +22,11 @@ impl Language {
         }
     }
 
+    /// Returns true if no test runs before everything is compiled.
+    pub fn is_compiled(self) -> bool {
+        matches!(self, Self::Rust | Self::Go)
+    }
+
     /// Returns the language of a file name; `None` if the name does not tell it.
     pub fn of(file: &str) -> Option<Self> {
         let (_, extension) = file.rsplit_once('.')?;

@@ -158,7 +158,7 @@ impl EventReader<'_> {
             }
             Event::TestStart(test) => self.start_test(test),
             Event::Attempt(result) => self.add_attempt(result),
-            Event::Test(result) => self.add_test(result),
+            Event::Test(result) => self.add_test(&result),
             Event::FileEnd(end) => self.end_file(&end),
             Event::FileSkipped { file, reason } => self.skip_file(file, &reason),
             Event::Unreached { files } => {
@@ -245,7 +245,7 @@ impl EventReader<'_> {
         }
     }
 
-    fn add_test(&mut self, result: TestResult) {
+    fn add_test(&mut self, result: &TestResult) {
         if let TestName::InFile { file, .. } = &result.test {
             self.add_file(file);
         }
@@ -255,7 +255,7 @@ impl EventReader<'_> {
             open.running.remove(&test.id);
             open.attempts.retain(|(other, _)| other.id != test.id);
         }
-        self.add_case(&test, &result);
+        self.add_case(&test, result);
     }
 
     fn add_case(&mut self, test: &NamedTest, result: &TestResult) {

@@ -110,6 +110,15 @@ impl Runner for CargoTest {
         true
     }
 
+    fn switched_off(
+        &self,
+        context: &RunContext<'_>,
+        root: &Path,
+        which: &TestSelection,
+    ) -> Option<Vec<String>> {
+        Some(cargo::switched_off(context, root, which))
+    }
+
     fn note(&self, _: &TestSelection, results: &TestResults, _: &Path) -> Option<String> {
         cargo::own_harness_note("NOT counted", results)
     }

@@ -134,7 +134,7 @@ impl Runner for Go {
         let packages: HashSet<&str> = results
             .tests
             .iter()
-            .map(|test| self.file_of(&test.id))
+            .map(|test| (self as &dyn Runner).file_of(&test.id))
             .collect();
         let missed: Vec<&NamedPath> = targets
             .iter()

@@ -17,16 +17,21 @@ impl ProjectTool for Junit {
 }
 
 impl Runner for Junit {
-    fn is_custom_command(&self) -> bool {
-        true
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         Ok(RunPlan::of(wanted))
     }
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         junit::parse(sources, bound)
+    }
+
+    fn missed<'t>(
+        &self,
+        _: &Evidence<'_>,
+        _: &[&'t NamedPath],
+        _: &TestResults,
+    ) -> Vec<&'t NamedPath> {
+        Vec::new()
     }
 
     /// A command that should have written a report and wrote none did not end well.

@@ -36,10 +36,6 @@ impl Runner for Nextest {
         cargo::missed(evidence, targets, results, true)
     }
 
-    fn detected_name(&self) -> &'static str {
-        cargo::NAME
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         let path = format!("{}/{REPORT}", wanted.place);

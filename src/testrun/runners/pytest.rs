@@ -37,14 +37,6 @@ impl ProjectTool for Pytest {
 }
 
 impl Runner for Pytest {
-    fn is_installed_per_project(&self) -> bool {
-        true
-    }
-
-    fn accepts_test_ids(&self) -> bool {
-        true
-    }
-
     /// Finds them by name and directory.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
         let mut affected = AffectedTests::default();
@@ -118,19 +110,6 @@ impl Runner for Pytest {
         matches!(exit_code, Some(0 | 5))
     }
 
-    fn file_of<'a>(&self, id: &'a str) -> &'a str {
-        id.split("::").next().unwrap_or(id)
-    }
-
-    /// Uses the node id: an inherited test runs in another file than the one that declares it.
-    fn failed(&self, case: &Case) -> FailedTest {
-        of_node(&case.id)
-    }
-
-    fn unfinished(&self, id: &str) -> Option<FailedTest> {
-        Some(of_node(id))
-    }
-
     fn missed<'t>(
         &self,
         evidence: &Evidence<'_>,
@@ -147,17 +126,6 @@ impl Runner for Pytest {
 
     fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {
         hints::hint(context, report)
-    }
-}
-
-/// Returns a failed test by its node id.
-fn of_node(id: &str) -> FailedTest {
-    let mut parts = id.split("::").map(str::to_owned);
-    let file = parts.next().unwrap_or_default();
-    FailedTest {
-        id: id.to_owned(),
-        file,
-        names: parts.collect(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What Jest's events need beyond the common reader: its texts, and its configuration on stdout.
+//! Jest's results: the texts of its errors, and its configuration on stdout.
 
 use crate::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What pytest's events need beyond the common reader: Python's own output, and errors of files.
+//! pytest's results: errors of files, and Python's own output.
 
 use crate::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What Vitest's events need beyond the common reader: errors of files, and an early exit.
+//! Vitest's results: errors of files, and an early exit.
 
 use crate::prelude::*;
 
