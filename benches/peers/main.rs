@@ -4,6 +4,7 @@
 //! Every row has one warm-up and interleaved rounds. Counts and sizes of the answers are printed
 //! beside each figure. A wrong answer ends the run. See `benches/peers/install.sh` for the sources
 //! of the peers.
+#![expect(unreachable_pub, reason = "a program exports nothing")]
 #![expect(
     clippy::disallowed_methods,
     reason = "a program of its own: it lays out trees, starts peers, reads its arguments"

@@ -14,7 +14,8 @@ use sha2::{Digest as _, Sha256};
 use replay_base::text::escape::hex;
 
 /// `prev` of the first line.
-pub const FIRST_PREVIOUS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+pub(super) const FIRST_PREVIOUS: &str =
+    "0000000000000000000000000000000000000000000000000000000000000000";
 /// Text around the hash at the end of a line.
 const BEFORE_HASH: &str = ",\"hash\":\"";
 const AFTER_HASH: &str = "\"}";
@@ -25,11 +26,11 @@ const BLOCK_BYTES: usize = 64;
 
 /// The hash function of a chain.
 #[derive(Clone)]
-pub struct Hasher(Option<[u8; BLOCK_BYTES]>);
+pub(crate) struct Hasher(Option<[u8; BLOCK_BYTES]>);
 
 impl Hasher {
     /// Creates a SHA-256 hasher, or an HMAC-SHA256 hasher if there is a key.
-    pub fn new(key: Option<&[u8]>) -> Self {
+    pub(crate) fn new(key: Option<&[u8]>) -> Self {
         Self(key.map(|key| {
             let mut block = [0; BLOCK_BYTES];
             if key.len() > BLOCK_BYTES {
@@ -42,7 +43,7 @@ impl Hasher {
     }
 
     /// Name of the hash function.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         if self.0.is_some() {
             "hmac-sha256"
         } else {
@@ -51,7 +52,7 @@ impl Hasher {
     }
 
     /// Hashes the concatenated pieces and returns lower-case hexadecimal digits.
-    pub fn hash(&self, pieces: &[&[u8]]) -> String {
+    pub(crate) fn hash(&self, pieces: &[&[u8]]) -> String {
         let mut inner = Sha256::new();
         if let Some(key) = &self.0 {
             inner.update(key.map(|byte| byte ^ 0x36));
@@ -72,7 +73,7 @@ impl Hasher {
 
 /// The last line of a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub(super) struct Head {
     /// Number of the last line; 0 for an empty chain.
     pub seq: u64,
     pub hash: String,
@@ -90,7 +91,7 @@ impl Default for Head {
 impl Head {
     /// Returns the next line, with its newline, and the new head. `members` are the other members
     /// of the object as JSON, without braces.
-    pub fn line(&self, members: &str, hasher: &Hasher) -> (String, Self) {
+    pub(super) fn line(&self, members: &str, hasher: &Hasher) -> (String, Self) {
         let seq = self.seq + 1;
         let open = format!("{{\"seq\":{seq},\"prev\":\"{}\",{members}", self.hash);
         let hash = hasher.hash(&[open.as_bytes(), b"}"]);
@@ -103,7 +104,7 @@ impl Head {
 
 /// Position of a line in the chain.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
-pub struct Link {
+pub(super) struct Link {
     pub seq: u64,
     /// Hash of the line before.
     pub prev: String,
@@ -112,7 +113,7 @@ pub struct Link {
 
 /// Checks that `line`, without its newline, is a line of an audit log and that its hash matches its
 /// bytes. The error is a short description of the fault.
-pub fn check(line: &[u8], hasher: &Hasher) -> Result<Link, &'static str> {
+pub(super) fn check(line: &[u8], hasher: &Hasher) -> Result<Link, &'static str> {
     let tail = BEFORE_HASH.len() + DIGITS + AFTER_HASH.len();
     let link: Link =
         serde_json::from_slice(line).map_err(|_| "it is not a line of an audit log")?;

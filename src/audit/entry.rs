@@ -77,7 +77,7 @@ struct BeginLine<'a> {
 
 /// Line about a finished background command.
 #[derive(Serialize)]
-pub struct BackgroundEnd<'a> {
+pub(super) struct BackgroundEnd<'a> {
     at: String,
     event: &'static str,
     client: &'a str,
@@ -98,7 +98,7 @@ pub struct BackgroundEnd<'a> {
 
 impl<'a> BackgroundEnd<'a> {
     /// Builds the line for this finished command.
-    pub fn of(client: &'a str, command: &'a Background) -> Self {
+    pub(super) fn of(client: &'a str, command: &'a Background) -> Self {
         let state = command.state();
         let ending = if let State::Ended(ending) = &state {
             Some(ending)
@@ -130,7 +130,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// Members of the line at the beginning of a call. The line at its end has the same `call` number.
-pub fn begin(call: &Begun) -> serde_json::Result<String> {
+pub(super) fn begin(call: &Begun) -> serde_json::Result<String> {
     members(&BeginLine {
         opening: CallOpening::of(call, "begin"),
         tool: &call.tool,
@@ -140,7 +140,7 @@ pub fn begin(call: &Begun) -> serde_json::Result<String> {
 
 /// Describes the result of a call in a few words: test status, exit code, background command ID, or
 /// the error that the caller got.
-pub fn detail(reply: &Outcome) -> Option<String> {
+pub(super) fn detail(reply: &Outcome) -> Option<String> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
     struct ResultFields {
@@ -202,7 +202,7 @@ fn reason(message: &str) -> Option<String> {
 }
 
 /// Members of the line at the end of a call. No call can make this fail.
-pub fn call(
+pub(super) fn call(
     entry: &Entry,
     detail: Option<String>,
     reply: Option<&Outcome>,
@@ -228,7 +228,7 @@ pub fn call(
 }
 
 /// Serializes an object as JSON without its braces.
-pub fn members(object: &impl Serialize) -> serde_json::Result<String> {
+pub(super) fn members(object: &impl Serialize) -> serde_json::Result<String> {
     let mut text = harmless(&serde_json::to_string(object)?).into_owned();
     text.pop();
     text.remove(0);
@@ -236,12 +236,12 @@ pub fn members(object: &impl Serialize) -> serde_json::Result<String> {
 }
 
 /// Formats a time as RFC 3339 in UTC, with microseconds.
-pub fn time(at: SystemTime) -> String {
+pub(super) fn time(at: SystemTime) -> String {
     humantime::format_rfc3339_micros(at).to_string()
 }
 
 /// Formats a path as the tools show it. A very long path becomes its hash and length.
-pub fn path(path: &Path) -> Value {
+pub(super) fn path(path: &Path) -> Value {
     let shown = show_path(path);
     if shown.len() <= MAX_AUDIT_PATH_BYTES {
         return shown.into();

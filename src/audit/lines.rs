@@ -6,23 +6,23 @@ use anyhow::{Context as _, Result, bail};
 
 use replay_base::limits::MAX_AUDIT_LINE_BYTES;
 
-pub struct LogLine {
+pub(super) struct LogLine {
     /// The line without its newline.
     pub bytes: Vec<u8>,
     /// `true` if the line ended with a newline.
     pub is_whole: bool,
 }
 
-pub struct Lines<'a, R>(&'a mut R);
+pub(super) struct Lines<'a, R>(&'a mut R);
 
 impl<'a, R: BufRead> Lines<'a, R> {
-    pub fn new(input: &'a mut R) -> Self {
+    pub(super) fn new(input: &'a mut R) -> Self {
         Self(input)
     }
 
     /// Reads the next line; `None` at the end. Fails if a line is longer than the server ever
     /// writes.
-    pub fn read(&mut self) -> Result<Option<LogLine>> {
+    pub(super) fn read(&mut self) -> Result<Option<LogLine>> {
         let mut bytes = Vec::new();
         let most = 2 * MAX_AUDIT_LINE_BYTES as u64;
         self.0

@@ -27,7 +27,7 @@ use super::opening;
 use super::writing::Writing;
 
 /// An open and locked log.
-pub struct AuditLog {
+pub(crate) struct AuditLog {
     /// Path as the operator spelt it.
     path: PathBuf,
     key: Option<PathBuf>,
@@ -53,7 +53,7 @@ struct LastWrite {
 
 /// State of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct WallStatus {
+pub(crate) struct WallStatus {
     /// Size of the file in bytes.
     pub bytes: u64,
     /// Number of the last line.
@@ -69,7 +69,7 @@ impl AuditLog {
     ///
     /// Fails if other users can change the file (`opening::log`), or if its last line does not
     /// belong to this chain.
-    pub fn open(
+    pub(crate) fn open(
         path: &Path,
         key: Option<(&Path, Option<Hidden>)>,
         hasher: Hasher,
@@ -105,7 +105,7 @@ impl AuditLog {
     }
 
     /// Flags and paths of the log, its key and the previous log, as the operator spelt them.
-    pub fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let key = self.key.as_deref().map(|path| ("--audit-key", path));
         let previous = self
             .previous
@@ -117,22 +117,22 @@ impl AuditLog {
     }
 
     /// Files that agents must not see, even in an allowed directory.
-    pub fn hidden(&self) -> &[Hidden] {
+    pub(crate) fn hidden(&self) -> &[Hidden] {
         &self.hidden
     }
 
     /// Name of the hash function.
-    pub fn chain(&self) -> &'static str {
+    pub(crate) fn chain(&self) -> &'static str {
         self.lock().hasher.name()
     }
 
     /// State of the log after the last write.
-    pub fn standing(&self) -> WallStatus {
+    pub(crate) fn standing(&self) -> WallStatus {
         self.last_write().standing.clone()
     }
 
     /// Calls of these tools also get a line at their beginning from now on.
-    pub fn announce(&self, changing: impl Iterator<Item = String>) {
+    pub(crate) fn announce(&self, changing: impl Iterator<Item = String>) {
         self.changing
             .write()
             .unwrap_or_else(PoisonError::into_inner)
@@ -140,7 +140,7 @@ impl AuditLog {
     }
 
     /// Writes a line that does not belong to a call. `event` contains `at` and `event`.
-    pub fn write(&self, event: &impl Serialize) -> Result<()> {
+    pub(crate) fn write(&self, event: &impl Serialize) -> Result<()> {
         let mut writing = self.lock();
         self.add_to(&mut writing, event)
     }
@@ -153,7 +153,7 @@ impl AuditLog {
 
     /// Logs the end of a background command of this client. A command that ends with the server
     /// gets no line. If the write fails, the line waits with the others.
-    pub fn background(&self, client: &str, command: &Background) {
+    pub(crate) fn background(&self, client: &str, command: &Background) {
         let mut writing = self.lock();
         if self.is_over.load(SeqCst) {
             return;
@@ -164,7 +164,7 @@ impl AuditLog {
     }
 
     /// Logs the end of the server. A failure goes to the operator's log.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         #[derive(Serialize)]
         struct End {
             at: String,

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use chain::Hasher;
-pub use log::AuditLog;
-pub use start::Started;
+pub(crate) use log::AuditLog;
+pub(crate) use start::Started;
 
 use crate::cli::{AuditArgs, CallFilter};
 use crate::secrets::reading;
@@ -36,7 +36,7 @@ const MIN_AUDIT_KEY_BYTES: usize = 16;
 
 /// Opens and locks the log that the command line requests. Writes only the line that follows up a
 /// line torn when the server was killed.
-pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
+pub(crate) fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
     let Some(path) = &args.audit else {
         return Ok(None);
     };
@@ -58,7 +58,11 @@ pub fn open(args: &AuditArgs) -> Result<Option<AuditLog>> {
 }
 
 /// Verifies the files of a log, oldest first. Returns the report, and true if the log is intact.
-pub fn verify(files: &[PathBuf], key: Option<&Path>, head: Option<&str>) -> Result<(String, bool)> {
+pub(crate) fn verify(
+    files: &[PathBuf],
+    key: Option<&Path>,
+    head: Option<&str>,
+) -> Result<(String, bool)> {
     let (hasher, _) = hasher(key)?;
     let named = files
         .iter()
@@ -67,7 +71,7 @@ pub fn verify(files: &[PathBuf], key: Option<&Path>, head: Option<&str>) -> Resu
 }
 
 /// Prints the selected calls of a log and returns the number of lines.
-pub fn show(file: &Path, wanted: &CallFilter, out: &mut impl Write) -> Result<u64> {
+pub(crate) fn show(file: &Path, wanted: &CallFilter, out: &mut impl Write) -> Result<u64> {
     show::show(&mut reader(file)?, wanted, out)
 }
 

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::secrets::open_log;
 
 /// Opens the log ([`open_log`]) and locks it. Fails if another server holds the lock.
-pub fn log(path: &Path) -> Result<(File, Hidden)> {
+pub(super) fn log(path: &Path) -> Result<(File, Hidden)> {
     let (file, identity) = open_log(path)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
         Errno::WOULDBLOCK => {

@@ -81,7 +81,11 @@ const PATH_ARGUMENTS: [&str; 8] = [
 ///
 /// Does not check the chain ([`mod@super::verify`] does). Fails if the file cannot be read or is
 /// not a log, or if the filter is invalid.
-pub fn show(input: &mut impl BufRead, wanted: &CallFilter, out: &mut impl Write) -> Result<u64> {
+pub(super) fn show(
+    input: &mut impl BufRead,
+    wanted: &CallFilter,
+    out: &mut impl Write,
+) -> Result<u64> {
     let since = wanted
         .since
         .as_deref()

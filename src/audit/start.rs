@@ -16,7 +16,7 @@ use crate::server::Server;
 /// Allowed directories that the line about a start names; further ones are counted.
 const MAX_AUDIT_GRANTS: usize = 128;
 
-pub struct Started<'a> {
+pub(crate) struct Started<'a> {
     /// `stdio`, or the HTTP address.
     pub serves: String,
     /// The servers, each with the name of its client.
@@ -90,7 +90,7 @@ impl WallsAndGrants {
 impl AuditLog {
     /// Writes the line about the start. Fails, with a remedy, if an agent could reach the log or
     /// its key.
-    pub fn start(self: &Arc<Self>, started: &Started<'_>) -> Result<()> {
+    pub(crate) fn start(self: &Arc<Self>, started: &Started<'_>) -> Result<()> {
         let services = started.servers.iter().map(|(_, server)| server.services());
         let reach = Reach::of(
             services,
@@ -123,7 +123,12 @@ impl AuditLog {
     }
 
     /// Writes the line about a client added at run time. Fails as [`AuditLog::start`] does.
-    pub fn add(self: &Arc<Self>, client: &str, server: &Server, reach: &Reach) -> Result<()> {
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        client: &str,
+        server: &Server,
+        reach: &Reach,
+    ) -> Result<()> {
         self.check_out_of_reach(reach)?;
         self.observe(client, server);
         let shown = WallsAndGrants::of(&[(client, server)]);

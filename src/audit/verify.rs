@@ -16,11 +16,11 @@ use super::chain::{Hasher, Head, Link, check};
 use super::lines::{Lines, LogLine};
 
 /// Event of the first line of a log that continues the chain of another file.
-pub const CONTINUED: &str = "continued";
+pub(super) const CONTINUED: &str = "continued";
 
 /// The first fault of a log.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(super) struct Fault {
     /// Number of the first faulty line, from 1.
     pub line: u64,
     /// Description of the fault.
@@ -29,7 +29,7 @@ pub struct Fault {
 
 /// Summary of an intact log.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct LogSummary {
+pub(super) struct LogSummary {
     /// Number of lines, without torn ones.
     pub lines: u64,
     pub calls: u64,
@@ -112,7 +112,7 @@ struct LineBody {
 
 /// Verifies files, oldest first, as one log. Returns a report for a person, and true if the log is
 /// intact. Fails if a file cannot be read.
-pub fn report(
+pub(super) fn report(
     inputs: &mut [(String, impl BufRead)],
     hasher: &Hasher,
     head: Option<&str>,
@@ -187,7 +187,7 @@ pub fn report(
 /// Verifies a log of one file; `head` is a hash that some line must have. Fails if the file cannot
 /// be read.
 #[cfg(test)]
-pub fn verify(
+pub(super) fn verify(
     input: &mut impl BufRead,
     hasher: &Hasher,
     head: Option<&str>,

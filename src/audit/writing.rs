@@ -23,7 +23,7 @@ use super::verify::CONTINUED;
 use crate::secrets::{identity, leads_to, reading};
 
 /// An open log file and the end of its chain.
-pub struct Writing {
+pub(super) struct Writing {
     file: File,
     /// Path and identity of the file when it was opened.
     place: Hidden,
@@ -56,7 +56,7 @@ struct ContinuedLine {
 impl Writing {
     /// Continues the chain of an open and locked file. Fails if the last line does not belong to
     /// this chain. Writes only the line that follows up a torn line.
-    pub fn resume(mut file: File, place: Hidden, hasher: Hasher) -> Result<Self> {
+    pub(super) fn resume(mut file: File, place: Hidden, hasher: Hasher) -> Result<Self> {
         let size = file.metadata().context("it cannot be looked at")?.len();
         let (head, torn) = tail(&mut file, size, &hasher)?;
         let mut writing = Self {
@@ -83,7 +83,7 @@ impl Writing {
     /// Continues the chain of the log at this path in an empty file, whose first line says so.
     /// Returns the identity of the previous file; `None` if there is none and a new chain begins.
     /// Fails if its last line is torn or not of this chain.
-    pub fn follow(&mut self, previous: &Path) -> Result<Option<Hidden>> {
+    pub(super) fn follow(&mut self, previous: &Path) -> Result<Option<Hidden>> {
         let is_missing = |error: &anyhow::Error| {
             error
                 .downcast_ref::<io::Error>()
@@ -122,7 +122,7 @@ impl Writing {
     }
 
     /// Writes the waiting lines. Lines that could not be written stay in the queue.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(super) fn flush(&mut self) -> io::Result<()> {
         self.check_file()?;
         while let Some(members) = self.waiting.front() {
             let (line, head) = self.head.line(members, &self.hasher);

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn links_are_limited_as_in_the_kernel() {
         let mut rest = RemainingPath::new(b"link");
-        let followed = (0..MAX_LINKS + 1).map(|_| {
+        let followed = (0..=MAX_LINKS).map(|_| {
             rest.next();
             rest.follow(b"link")
         });

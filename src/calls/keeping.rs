@@ -26,7 +26,7 @@ const MAX_CALLS_HEAD_BYTES: u64 = 64 * 1024;
 
 /// A mock set written to disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenSet {
+pub(crate) struct WrittenSet {
     /// Path of its file, with the directory as the caller spelt it.
     pub path: PathBuf,
     pub name: String,
@@ -40,7 +40,7 @@ pub struct WrittenSet {
 
 /// A mock set that could not be written anywhere.
 #[derive(Debug)]
-pub struct NotKept {
+pub(crate) struct NotKept {
     pub reason: CallsError,
     pub name: String,
     /// Files by their paths relative to the set, if they could be created. The file that refers to
@@ -50,7 +50,7 @@ pub struct NotKept {
 
 /// Set to be written.
 #[derive(Debug)]
-pub struct NewSet<'a> {
+pub(crate) struct NewSet<'a> {
     /// The command. It goes into the set's name.
     pub command: &'a str,
     /// Last component of the command's working directory. It goes into the set's name, too.
@@ -67,7 +67,7 @@ pub struct NewSet<'a> {
 /// and the directory can vanish or fill up. Then the set goes to the default directory below the
 /// first allowed directory that accepts it. Without `secrets` nothing is redacted, and only the
 /// owner can read the files.
-pub fn keep(
+pub(crate) fn keep(
     policy: &Policy,
     writer: CallWriter<'_>,
     directory: &str,
@@ -238,7 +238,7 @@ fn size(exchange: &Exchange) -> usize {
 
 /// Adds noise to the file of a set, at the calls where it was found, and returns the file's path.
 /// `recordings` are those of the set. The rest of the file and its modification time stay the same.
-pub fn add_noise(
+pub(crate) fn add_noise(
     policy: &Policy,
     writer: CallWriter<'_>,
     directory: &str,
@@ -280,7 +280,7 @@ pub fn add_noise(
 
 /// Calls of a set, with the noise that its file declares.
 #[derive(Debug)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// Calls in recorded order.
     pub recordings: Vec<Recording>,
     /// Values that comparisons ignore.
@@ -295,7 +295,7 @@ pub struct Loaded {
 
 /// Names of secrets that the latest set of this command declares. A new recording of the command
 /// redacts the same secrets.
-pub fn declared(
+pub(crate) fn declared(
     policy: &Policy,
     directory: &str,
     command: &str,
@@ -327,7 +327,7 @@ pub fn declared(
 /// Reads a set; `None` if there is no set with this name. Reserves the memory from `room` first,
 /// for the copies of the file and for bodies in separate files. Limits:
 /// [`MAX_CALLS_FILE_BYTES`](replay_base::limits::MAX_CALLS_FILE_BYTES) and [`MAX_CALLS_BODIES_BYTES`].
-pub fn load(
+pub(crate) fn load(
     policy: &Policy,
     directory: &str,
     name: &str,

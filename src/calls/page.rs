@@ -16,7 +16,7 @@ use replay_record::{BodyEnd, Content, Exchange, Message, Protocol, Side};
 const SHOWN_BYTES: usize = 4096;
 
 /// Renders the page of the set with this name.
-pub fn page(set: &str, exchanges: &[Exchange]) -> String {
+pub(crate) fn page(set: &str, exchanges: &[Exchange]) -> String {
     let summary = Summary::of(exchanges);
     let first = summary.first.unwrap_or(SystemTime::UNIX_EPOCH);
     let took = summary

@@ -33,7 +33,7 @@ const WITHOUT_NEWS: [(&str, &str); 3] = [
 
 /// Server resources shared by all runs.
 #[derive(Clone, Copy, Debug)]
-pub struct RunHost<'a> {
+pub(crate) struct RunHost<'a> {
     /// Account charged for the recording.
     pub account: &'a Account,
     pub launcher: &'a Launcher,
@@ -67,7 +67,7 @@ pub enum Reach {
 
 /// One run of a command.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     pub command: &'a Command<'a>,
     /// Time limit of the command.
     pub timeout: Duration,
@@ -86,7 +86,7 @@ pub struct Run<'a> {
 
 /// Treatment of the command's calls.
 #[derive(Debug)]
-pub enum Play {
+pub(crate) enum Play {
     /// Forward calls to the real servers, and record them.
     Record,
     Replay {
@@ -102,7 +102,7 @@ pub enum Play {
 
 /// Result of a run.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// Isolation that was in effect.
     pub isolation: Isolation,
     /// Result of the command.
@@ -116,7 +116,7 @@ pub struct Ran {
 
 /// Runs a command and reports progress to `on_progress`. The result of a command that timed out or
 /// was cancelled contains its calls until then.
-pub fn run(
+pub(crate) fn run(
     ground: &RunHost<'_>,
     run: &Run<'_>,
     play: Play,

@@ -19,12 +19,12 @@ use super::CallsError;
 const SET_ROOM_BYTES: usize = 64 * 1024;
 
 /// File names of a set; new sets use the first.
-pub const MOCK_FILES: [&str; 2] = ["mocks.yaml", "mocks.yml"];
+pub(crate) const MOCK_FILES: [&str; 2] = ["mocks.yaml", "mocks.yml"];
 /// Default directory of mock sets, relative to the project directory.
-pub const DEFAULT_DIRECTORY: &str = "./keploy";
+pub(crate) const DEFAULT_DIRECTORY: &str = "./keploy";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
+pub(crate) struct Set {
     /// Name of the set's directory.
     pub name: String,
     /// Path of its file, with the directory as the caller spelt it.
@@ -34,7 +34,7 @@ pub struct Set {
 }
 
 /// Lists the sets in a directory, most recently changed first. A missing directory contains none.
-pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
+pub(crate) fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
     let opened = match policy.read(directory) {
         Err(PolicyError::NotFound { .. }) => return Ok(Vec::new()),
         opened => opened?,
@@ -69,7 +69,7 @@ pub fn list(policy: &Policy, directory: &str) -> Result<Vec<Set>, CallsError> {
 
 /// Opens the file of a set, and returns its path with the directory as the caller spelt it. `None`
 /// if there is no such set.
-pub fn open(
+pub(crate) fn open(
     policy: &Policy,
     directory: &str,
     name: &str,
@@ -86,12 +86,12 @@ pub fn open(
 }
 
 /// Reads the file of a set.
-pub fn bytes(file: &Checked<Read>) -> Result<Vec<u8>, CallsError> {
+pub(crate) fn bytes(file: &Checked<Read>) -> Result<Vec<u8>, CallsError> {
     Ok(fs::read_all(file, MAX_CALLS_FILE_BYTES)?)
 }
 
 /// Names of all entries in a directory, which a new set cannot take.
-pub fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, CallsError> {
+pub(crate) fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, CallsError> {
     let opened = match policy.read(directory) {
         Err(PolicyError::NotFound { .. }) => return Ok(BTreeSet::new()),
         opened => opened?,
@@ -105,7 +105,7 @@ pub fn names(policy: &Policy, directory: &str) -> Result<BTreeSet<String>, Calls
 
 /// Opens a body in a separate file of at most `most` bytes. `path` is relative to the set and must
 /// not leave it. The error is a text for the caller.
-pub fn open_body(
+pub(crate) fn open_body(
     policy: &Policy,
     directory: &str,
     name: &str,
@@ -132,7 +132,7 @@ pub fn open_body(
 
 /// A file of a set.
 #[derive(Clone, Copy, Debug)]
-pub struct SetFile<'a> {
+pub(crate) struct SetFile<'a> {
     /// Path relative to the set.
     pub path: &'a str,
     pub bytes: &'a [u8],
@@ -142,7 +142,7 @@ pub struct SetFile<'a> {
 
 /// Writes a file of a set atomically, and creates the directories above it. Returns the path, with
 /// the directory as the caller spelt it.
-pub fn write(
+pub(crate) fn write(
     policy: &Policy,
     writer: CallWriter<'_>,
     directory: &str,
@@ -162,7 +162,7 @@ pub fn write(
 
 /// Rewrites a file of a set as [`write()`] does, but keeps its modification time. The order of the
 /// sets stays the same.
-pub fn amend(
+pub(crate) fn amend(
     policy: &Policy,
     writer: CallWriter<'_>,
     directory: &str,
@@ -180,7 +180,7 @@ pub fn amend(
 impl Set {
     /// Returns true if the set's name says that no call was captured
     /// ([`choose`](replay_record::naming::set_name::choose)).
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         // A time, and possibly a number against name clashes.
         let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         self.name
@@ -191,7 +191,7 @@ impl Set {
 
 /// Sets to choose from if the caller names none: the non-empty ones, or all if all are empty.
 /// Latest first.
-pub fn candidates(sets: Vec<Set>) -> Vec<Set> {
+pub(crate) fn candidates(sets: Vec<Set>) -> Vec<Set> {
     if sets.iter().all(Set::is_empty) {
         sets
     } else {
@@ -200,7 +200,7 @@ pub fn candidates(sets: Vec<Set>) -> Vec<Set> {
 }
 
 /// Returns the first set that was recorded with this command.
-pub fn of_command<'a>(
+pub(crate) fn of_command<'a>(
     policy: &Policy,
     directory: &str,
     sets: &'a [Set],
@@ -221,7 +221,7 @@ pub fn of_command<'a>(
 }
 
 /// Creates the directory of a new set. Returns false if the name exists.
-pub fn claim(
+pub(crate) fn claim(
     policy: &Policy,
     writer: CallWriter<'_>,
     directory: &str,
@@ -233,7 +233,11 @@ pub fn claim(
 
 /// Creates the directory of the sets and starts a file in it, which is discarded. A program may run
 /// for minutes, so this reports an unwritable directory before the run.
-pub fn prepare(policy: &Policy, writer: CallWriter<'_>, directory: &str) -> Result<(), CallsError> {
+pub(crate) fn prepare(
+    policy: &Policy,
+    writer: CallWriter<'_>,
+    directory: &str,
+) -> Result<(), CallsError> {
     let may_write = |path: PathBuf| {
         policy
             .try_write(path)

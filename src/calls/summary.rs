@@ -14,7 +14,7 @@ use replay_record::{Content, Exchange, Protocol, Side, Wire};
 
 /// One kind of call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallKind {
+pub(super) struct CallKind {
     pub protocol: &'static str,
     pub target: String,
     /// The request, without protocol and target.
@@ -30,7 +30,7 @@ pub struct CallKind {
 }
 
 /// The kinds of call, in order of first appearance.
-pub fn lines(exchanges: &[Exchange]) -> Vec<CallKind> {
+pub(super) fn lines(exchanges: &[Exchange]) -> Vec<CallKind> {
     let mut lines: Vec<CallKind> = Vec::new();
     let mut places: HashMap<(&str, String, String, Option<String>), usize> = HashMap::new();
     for exchange in exchanges {
@@ -66,7 +66,7 @@ pub fn lines(exchanges: &[Exchange]) -> Vec<CallKind> {
 
 /// Lists possible secrets left in these calls, one line each, as a warning before a commit. Empty
 /// if there are none.
-pub fn secret_warnings(exchanges: &[Exchange]) -> String {
+pub(crate) fn secret_warnings(exchanges: &[Exchange]) -> String {
     const MOST_LINES: usize = 50;
     let mut found: Vec<(String, Leftover)> = Vec::new();
     for exchange in exchanges {
@@ -264,7 +264,7 @@ fn error_code(protocol: Protocol, wire: &Wire) -> Option<String> {
 }
 
 /// Formats the kinds of call as a table for a terminal.
-pub fn table(exchanges: &[Exchange]) -> String {
+pub(crate) fn table(exchanges: &[Exchange]) -> String {
     const HEAD: [&str; 7] = [
         "protocol", "target", "status", "times", "mean", "longest", "call",
     ];

@@ -33,7 +33,7 @@ pub struct AuditArgs {
 }
 
 /// Outcome in `replay audit show` of a call that began and has no end.
-pub const UNENDED: &str = "unended";
+pub(crate) const UNENDED: &str = "unended";
 
 /// Range of `--last`.
 const LAST: Range = Range {

@@ -10,17 +10,17 @@ use super::renamed::with_new_names;
 use super::{Cli, ServerArgs};
 
 /// Heading of flags about accessible paths.
-pub const DIRECTORIES: &str = "Directories";
+pub(super) const DIRECTORIES: &str = "Directories";
 /// Heading of flags about the isolation of commands.
-pub const WALLS: &str = "Walls around commands";
+pub(super) const WALLS: &str = "Walls around commands";
 /// Heading of flags about resource limits of commands.
-pub const LIMITS: &str = "Limits of commands";
+pub(super) const LIMITS: &str = "Limits of commands";
 /// Heading of flags about the execution of agents' commands.
-pub const COMMANDS: &str = "Commands";
+pub(super) const COMMANDS: &str = "Commands";
 /// Heading of flags about the journal of changes.
-pub const UNDO: &str = "Undo";
+pub(super) const UNDO: &str = "Undo";
 /// Heading of flags about the server itself.
-pub const SERVER: &str = "Server";
+pub(super) const SERVER: &str = "Server";
 
 /// Text for `replay` without arguments.
 const OVERVIEW: &str = "\
@@ -171,7 +171,7 @@ fn with_short_help(command: Command) -> Command {
 
 /// Hides the flags about directories, walls and network from the help of a subcommand that takes
 /// them as the server does.
-pub fn without_server_flags(arg: Arg) -> Arg {
+pub(super) fn without_server_flags(arg: Arg) -> Arg {
     match arg.get_help_heading() {
         Some(DIRECTORIES | WALLS) => arg.hide_short_help(true).hide_long_help(true),
         _ => arg,

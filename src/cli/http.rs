@@ -78,7 +78,7 @@ pub struct HttpArgs {
     pub max_calls: u64,
 }
 
-pub const CONNECTIONS: Range = Range {
+pub(crate) const CONNECTIONS: Range = Range {
     min: 1,
     max: 1_000_000,
 };
@@ -90,16 +90,16 @@ const IDLE_SECS: Range = Range {
     max: 31 * 86_400,
 };
 /// Messages per minute.
-pub const RATE: Range = Range {
+pub(crate) const RATE: Range = Range {
     min: 0,
     max: 1_000_000_000,
 };
-pub const BURST: Range = Range {
+pub(crate) const BURST: Range = Range {
     min: 1,
     max: 1_000_000_000,
 };
 /// Each call has a thread.
-pub const CALLS: Range = Range { min: 1, max: 1024 };
+pub(crate) const CALLS: Range = Range { min: 1, max: 1024 };
 
 /// `replay token ...`.
 #[derive(Clone, Debug, Subcommand)]

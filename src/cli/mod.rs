@@ -22,31 +22,31 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Args, Parser, Subcommand, ValueEnum, ValueHint};
 
-pub use ranges::*;
+pub(crate) use ranges::*;
 
 use replay_base::text::nearest::nearest;
 
 use crate::tools::TOOLS;
 
-pub use audit::{AuditAction, AuditArgs, CallFilter, UNENDED};
-pub use calls::{CallsAction, CallsRun, OnMissArg, StoredSets};
-pub use changes::{ChangesAction, ChangesOf, UndoArguments};
-pub use credentials::{CredentialArgs, DeclaredCredential};
+pub(crate) use audit::{AuditAction, AuditArgs, CallFilter, UNENDED};
+pub(crate) use calls::{CallsAction, CallsRun, OnMissArg, StoredSets};
+pub(crate) use changes::{ChangesAction, ChangesOf, UndoArguments};
+pub(crate) use credentials::{CredentialArgs, DeclaredCredential};
 pub use help::parse;
-pub use http::{
+pub(crate) use http::{
     BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile,
 };
-pub use mock::{MockAction, MockServe, Redact};
-pub use options::{
+pub(crate) use mock::{MockAction, MockServe, Redact};
+pub(crate) use options::{
     AccessArgs, ClientArgs, CommandArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation,
     IsolationArgs, LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs,
     ReplyArgs, Sandbox, ToolsArgs, ToolsetArg, WriteArgs,
 };
-pub use python::PythonArgs;
-pub use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name, with_new_names};
-pub use setup::{Client, SetupArgs};
-pub use telemetry::{HealthArgs, TelemetryArgs};
-pub use undo::{Undo, UndoArgs, UndoFull};
+pub(crate) use python::PythonArgs;
+pub(crate) use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name, with_new_names};
+pub(crate) use setup::{Client, SetupArgs};
+pub(crate) use telemetry::{HealthArgs, TelemetryArgs};
+pub(crate) use undo::{Undo, UndoArgs, UndoFull};
 
 /// An MCP server that gives an agent files, search, edits and a shell, confined to the allowed
 /// directories

@@ -14,7 +14,7 @@ const FLAGS: [(&str, &str); 5] = [
 ];
 
 /// Old keys of profiles and token lines, with the new ones.
-pub const RENAMED_KEYS: [(&str, &str); 4] = [
+pub(crate) const RENAMED_KEYS: [(&str, &str); 4] = [
     ("allow_net", "allow_host"),
     ("deny_net", "deny_host"),
     ("allow_network", "network"),
@@ -22,7 +22,7 @@ pub const RENAMED_KEYS: [(&str, &str); 4] = [
 ];
 
 /// Replaces old flags up to the first `--`, and warns about each.
-pub fn with_new_names(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+pub(crate) fn with_new_names(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let (words, replaced) = replace_old_flags(typed);
     for (old, new) in replaced {
         warn_of_old_name("command line", old, new);
@@ -61,14 +61,14 @@ fn replace_old_flag(word: &OsStr) -> Option<(OsString, (&'static str, &'static s
 }
 
 /// Warns on stderr about an old name and the place where it was found.
-pub fn warn_of_old_name(place: &str, old: &str, new: &str) {
+pub(crate) fn warn_of_old_name(place: &str, old: &str, new: &str) {
     warn(&format!(
         "{place}: `{old}` is now `{new}`; the next version does not accept `{old}`"
     ));
 }
 
 /// Warns that `--allow-host` does not name hosts of the HTTP server, as it once did.
-pub fn warn_of_http_names() {
+pub(crate) fn warn_of_http_names() {
     warn(
         "--allow-host is a rule for the network of commands; for names by which clients reach \
          this server use --http-host",

@@ -10,7 +10,7 @@ use crate::audit::{show, verify};
 use crate::cli::AuditAction;
 
 /// Runs the subcommand. The exit status is 1 if the log was tampered with.
-pub fn run(action: &AuditAction) -> Result<ExitCode> {
+pub(super) fn run(action: &AuditAction) -> Result<ExitCode> {
     match action {
         AuditAction::Verify { files, key, head } => {
             let (text, good) = verify(files, key.as_deref(), head.as_deref())?;

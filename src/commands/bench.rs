@@ -26,7 +26,7 @@ use super::process::print;
 use crate::cli::BenchArgs;
 
 /// Runs the benchmarks, with progress on stderr, and prints the table.
-pub fn run(asked: &BenchArgs) -> Result<ExitCode> {
+pub(super) fn run(asked: &BenchArgs) -> Result<ExitCode> {
     let tree = asked
         .tree
         .canonicalize()

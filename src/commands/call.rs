@@ -24,7 +24,7 @@ impl Outbox for DiscardOutbox {
 }
 
 /// Runs one tool and prints its result. The exit status is 1 if the tool failed.
-pub fn run(asked: &CallArgs) -> Result<ExitCode> {
+pub(super) fn run(asked: &CallArgs) -> Result<ExitCode> {
     let config = Config::for_tool(&asked.options, &asked.tool)?;
     logging(config.log_level);
     let server = alone(&config)?;

@@ -55,7 +55,7 @@ const UNREACHED: &str = "other programs cannot connect to a port of the program;
 
 /// Runs the subcommand and returns the exit status. Messages go to stderr, since stdout belongs to
 /// the program.
-pub fn run(action: &CallsAction) -> Result<ExitCode> {
+pub(super) fn run(action: &CallsAction) -> Result<ExitCode> {
     let signals = catch(&[
         Signal::SIGTERM,
         Signal::SIGINT,

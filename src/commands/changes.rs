@@ -25,7 +25,7 @@ use crate::tools::notes::diff::difference;
 const TITLE: &str = "replay changes undo";
 
 /// Runs the subcommand. The exit status is 1 if an undo was refused.
-pub fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
+pub(super) fn run(of: &ChangesOf, action: Option<&ChangesAction>) -> Result<ExitCode> {
     let dir =
         std::fs::canonicalize(&of.dir).map_err(|error| unusable_directory(&of.dir, &error))?;
     let found = choose_store(&dir, of.store.as_deref())?;

@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use super::process::print_content;
 use crate::cli::Cli;
 
-pub fn run(shell: Shell) -> Result<ExitCode> {
+pub(super) fn run(shell: Shell) -> Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "replay", &mut script);
     print_content(script)

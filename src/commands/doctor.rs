@@ -73,7 +73,7 @@ const PROGRAMS: [(&str, &str); 3] = [
 const ROUNDS: usize = 7;
 
 /// Prints the findings. The exit status is 1 if commands would be refused.
-pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
+pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let signals = catch_signals()?;
     let mut options = options.clone();
     if [

@@ -15,7 +15,7 @@ use replay_network::http_client::{HttpTarget, Question, ask};
 
 /// Prints `ok` with exit status 0, or the reason with 1. Docker's HEALTHCHECK reserves the exit
 /// status 2.
-pub fn run(args: &HealthArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &HealthArgs) -> Result<ExitCode> {
     match check(args) {
         Ok(()) => print("ok\n"),
         Err(error) => {

@@ -30,12 +30,15 @@ const ENDING: [Signal; 3] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
 /// Error: the program was not started.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub struct NotRun(pub String);
+pub(super) struct NotRun(pub String);
 
 /// Runs an action that needs one command. Running the command also tests the walls. If that fails
 /// before the start, repeats the action with walls tested in advance, as for a server. Other walls
 /// may then be chosen.
-pub fn with_one_command<T>(config: Config, act: impl Fn(&Services) -> Result<T>) -> Result<T> {
+pub(super) fn with_one_command<T>(
+    config: Config,
+    act: impl Fn(&Services) -> Result<T>,
+) -> Result<T> {
     let done = act(alone(&config)?.services());
     if done.as_ref().is_err_and(anyhow::Error::is::<NotRun>) {
         return act(alone(&config.with_wall_test())?.services());
@@ -45,13 +48,13 @@ pub fn with_one_command<T>(config: Config, act: impl Fn(&Services) -> Result<T>)
 
 /// Prints text to stdout, with escape sequences made harmless. The text may contain names chosen by
 /// agents and hosts.
-pub fn print(text: impl AsRef<str>) -> Result<ExitCode> {
+pub(super) fn print(text: impl AsRef<str>) -> Result<ExitCode> {
     std::io::stdout().write_all(harmless(text.as_ref()).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints file content or a document: unchanged, except to a terminal.
-pub fn print_content(content: impl AsRef<[u8]>) -> Result<ExitCode> {
+pub(super) fn print_content(content: impl AsRef<[u8]>) -> Result<ExitCode> {
     let content = content.as_ref();
     if std::io::stdout().is_terminal() {
         return print(String::from_utf8_lossy(content));
@@ -61,7 +64,7 @@ pub fn print_content(content: impl AsRef<[u8]>) -> Result<ExitCode> {
 }
 
 /// Writes lines to stderr and ignores failures.
-pub fn tell(text: impl AsRef<str>) {
+pub(super) fn tell(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text.as_ref()));
 }
 
@@ -94,7 +97,7 @@ impl<W: Write> Write for HarmlessLines<W> {
 }
 
 /// Exit status of an action that ran but may have failed.
-pub fn status(good: bool) -> ExitCode {
+pub(super) fn status(good: bool) -> ExitCode {
     if good {
         ExitCode::SUCCESS
     } else {
@@ -103,7 +106,7 @@ pub fn status(good: bool) -> ExitCode {
 }
 
 /// Exit status of a program, as shells report it.
-pub fn exit_status(exit: Exit) -> u8 {
+pub(super) fn exit_status(exit: Exit) -> u8 {
     let status = match exit {
         Exit::Code(code) => code,
         Exit::Signal(signal) => 128 + signal,
@@ -112,7 +115,7 @@ pub fn exit_status(exit: Exit) -> u8 {
 }
 
 /// Quotes a word for the shell.
-pub fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "-_./=:,@%+".contains(char);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -122,7 +125,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// Quotes a path for the shell; for bash, if it contains unsafe characters.
-pub fn quoted_path(path: &Path) -> String {
+pub(super) fn quoted_path(path: &Path) -> String {
     match show_path(path) {
         Cow::Owned(escaped) => escaped,
         Cow::Borrowed(plain) => quoted(plain),
@@ -132,7 +135,7 @@ pub fn quoted_path(path: &Path) -> String {
 /// Suggests that a failed program may have missed hidden paths of the disk. Applies if the shell
 /// could not find or run a program (sh(1), "Exit Status"). Also applies if a program failed without
 /// a call (`idle`).
-pub fn hidden_path_hint(services: &Services, exit: Exit, idle: bool) -> Option<String> {
+pub(super) fn hidden_path_hint(services: &Services, exit: Exit, idle: bool) -> Option<String> {
     let failed = matches!(exit, Exit::Code(126 | 127)) || idle && matches!(exit, Exit::Code(1..));
     if !failed || !services.commands.are_walled() {
         return None;
@@ -156,13 +159,13 @@ pub fn hidden_path_hint(services: &Services, exit: Exit, idle: bool) -> Option<S
 
 /// Blocks the signals that end this process and returns a signalfd. Call it before any thread
 /// starts, so that all threads inherit the mask.
-pub fn catch_signals() -> Result<SignalFd> {
+pub(super) fn catch_signals() -> Result<SignalFd> {
     catch(&ENDING)
 }
 
 /// Runs an action that may wait for a client. Meanwhile these signals end the process at once,
 /// since there is nothing to clean up yet.
-pub fn interruptible<T>(act: impl FnOnce() -> T) -> T {
+pub(super) fn interruptible<T>(act: impl FnOnce() -> T) -> T {
     let signals: SigSet = ENDING.into_iter().collect();
     // Neither can fail (sigprocmask(2)).
     let _ = signals.thread_unblock();
@@ -172,7 +175,7 @@ pub fn interruptible<T>(act: impl FnOnce() -> T) -> T {
 }
 
 /// Blocks these signals and returns a signalfd, to forward them to a program.
-pub fn catch(caught: &[Signal]) -> Result<SignalFd> {
+pub(super) fn catch(caught: &[Signal]) -> Result<SignalFd> {
     let signals: SigSet = caught.iter().copied().collect();
     signals
         .thread_block()
@@ -184,7 +187,7 @@ pub fn catch(caught: &[Signal]) -> Result<SignalFd> {
 /// Raises the soft limit of open files to the hard limit. Most systems have 1024, and an atomic
 /// edit of many files holds each of them open. Commands get a lower limit
 /// (`OPEN_FILES_KEPT_SHARE`).
-pub fn raise_open_files() {
+pub(super) fn raise_open_files() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     if let Err(error) = setrlimit(
         Resource::Nofile,
@@ -198,7 +201,7 @@ pub fn raise_open_files() {
 }
 
 /// Sets up logging to stderr, since stdout carries the protocol.
-pub fn logging(level: LevelFilter) {
+pub(super) fn logging(level: LevelFilter) {
     // Low-level messages of libraries do not help users. Targets of all own crates begin with the
     // name.
     let own = Targets::new()
@@ -217,7 +220,7 @@ pub fn logging(level: LevelFilter) {
 }
 
 /// Unbuffered stdin; the reader splits blocks into lines itself.
-pub fn stdin() -> Result<File> {
+pub(super) fn stdin() -> Result<File> {
     Ok(std::io::stdin()
         .as_fd()
         .try_clone_to_owned()
@@ -226,7 +229,7 @@ pub fn stdin() -> Result<File> {
 }
 
 /// Unbuffered stdout; one write is one message.
-pub fn stdout() -> Result<File> {
+pub(super) fn stdout() -> Result<File> {
     Ok(std::io::stdout()
         .as_fd()
         .try_clone_to_owned()

@@ -24,7 +24,7 @@ use crate::server::ServerAndMock;
 use crate::tenants;
 
 /// Serves until the client disconnects, or until a signal.
-pub fn run(cli: &ServerArgs) -> Result<ExitCode> {
+pub(super) fn run(cli: &ServerArgs) -> Result<ExitCode> {
     if cli.http.http.is_some() {
         serve_http(Config::for_server(&cli.options)?, cli)
     } else {

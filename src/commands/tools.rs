@@ -13,7 +13,7 @@ use crate::compose::alone;
 use crate::config::Config;
 
 /// Prints a line for each tool, or the whole result of tools/list.
-pub fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
+pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let list = alone(&Config::for_server(options)?)?.list(Revision::NEWEST_HANDSHAKE);
     let list: Value = serde_json::from_str(&list).unwrap_or_default();
     if is_json {

@@ -121,7 +121,7 @@ impl RuleAnswer {
 }
 
 /// Prints the answer. The exit status is 1 for a denial.
-pub fn run(asked: &WhyArgs) -> Result<ExitCode> {
+pub(super) fn run(asked: &WhyArgs) -> Result<ExitCode> {
     let options = asked.server.options();
     let config = match asked.access {
         Access::Read | Access::Write => Config::for_files(&options)?,
@@ -576,7 +576,7 @@ fn policy_allows(policy: &Policy, path: &Path) -> bool {
 }
 
 /// Finds a program outside the walls, as this shell would.
-pub fn find_program(what: &OsStr) -> Option<PathBuf> {
+pub(super) fn find_program(what: &OsStr) -> Option<PathBuf> {
     let places: Vec<OsString> = if what.as_bytes().contains(&b'/') {
         vec![absolute(Path::new(what)).into()]
     } else {

@@ -37,7 +37,7 @@ fn open_resolver() -> Vec<OwnedFd> {
 /// `more` are directories of servers added later, each with true if it is writable.
 ///
 /// Returns the Landlock ABI version. Without Landlock, logs a warning and returns `None`.
-pub fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Option<u32> {
+pub(crate) fn wall_in(all: &[&Services], more: &[(BorrowedFd<'_>, bool)]) -> Option<u32> {
     // Additional hardening against inspection of this process; failures are acceptable.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let _ = setrlimit(

@@ -50,7 +50,7 @@ fn refused(config: &Config) -> Option<String> {
 
 /// Instruction for the agent about commands before the walls are built. The flag is true if
 /// commands are refused.
-pub fn initial_instruction(config: &Config) -> (String, bool) {
+pub(super) fn initial_instruction(config: &Config) -> (String, bool) {
     let sandbox = &config.sandbox;
     match refused(config) {
         Some(reason) => (WallStatus::refused(reason, Vec::new()).instruction(), true),
@@ -69,7 +69,7 @@ fn is_by_rule(config: &Config) -> bool {
 
 /// Starts the launcher of the best available tier that the operator permits. While a tier is being
 /// tried, calls `meanwhile`, which may run until the descriptor becomes readable.
-pub fn start(
+pub(super) fn start(
     config: &Config,
     policy: &Policy,
     journal: Option<&Arc<Journal>>,
@@ -196,7 +196,7 @@ fn temporaries(config: &Config) -> impl Iterator<Item = &Path> {
 
 /// Parents of the private directories of all servers, now and later, if they lie in an allowed
 /// directory. If such a parent cannot be created there, no server uses it.
-pub fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
+pub(super) fn depots(config: &Config, policy: &Policy) -> Result<Vec<Hidden>> {
     let mut found: Vec<Hidden> = Vec::new();
     for parent in temporaries(config).filter_map(real) {
         if !policy
@@ -235,7 +235,7 @@ fn real(path: &Path) -> Option<PathBuf> {
 
 /// Creates a private directory of commands, preferably outside the allowed directories (`roots`).
 /// File tools must not see it, and commands could remove their own HOME.
-pub fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
+pub(crate) fn private_directory(config: &Config, roots: &[&Path]) -> Result<Scratch> {
     if let Some(parent) = &config.scratch_parent {
         return Ok(Scratch::create(parent)?);
     }
@@ -489,7 +489,7 @@ fn script(config: &Config, set: &Loaded, launcher: &Launcher, account: &Account)
 }
 
 /// Plans the walls of one tier. Fails if an allowed directory is no longer accessible.
-pub fn plan(
+pub(crate) fn plan(
     config: &Config,
     policy: &Policy,
     journal: Option<&Journal>,

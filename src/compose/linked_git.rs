@@ -8,7 +8,7 @@ use replay_sandbox::{CanonicalPath, Extent, PlannedRoot, Tier, cannot_hold};
 
 /// gc must not touch the read-only parts, such as `info` and the data of other worktrees, or it
 /// would fail (git-config(1)).
-pub const GC: [(&str, &str); 4] = [
+pub(crate) const GC: [(&str, &str); 4] = [
     ("gc.reflogExpire", "never"),
     ("gc.reflogExpireUnreachable", "never"),
     ("gc.worktreePruneExpire", "never"),
@@ -16,7 +16,7 @@ pub const GC: [(&str, &str); 4] = [
 ];
 
 /// Returns true if commands share a repository directory with other worktrees.
-pub fn is_partly_writable(roots: &[PlannedRoot]) -> bool {
+pub(crate) fn is_partly_writable(roots: &[PlannedRoot]) -> bool {
     roots
         .iter()
         .any(|root| root.writable && root.extent == Extent::CommonOfGit)
@@ -35,7 +35,7 @@ fn refusal(linked: &LinkedRepository, tier: Tier) -> Option<&'static str> {
 }
 
 /// Paths of these repositories that commands see, without duplicates.
-pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
+pub(crate) fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
     let mut all: Vec<PlannedRoot> = Vec::new();
     for linked in policy
         .linked()
@@ -75,7 +75,7 @@ pub fn planned(policy: &Policy, tier: Tier) -> Result<Vec<PlannedRoot>> {
 /// Paths that must not be created if they do not exist. Programs outside replace the configuration
 /// by a rename, so a configuration is protected only if it exists. Directories of work trees are
 /// searched as in any repository.
-pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
     let common = policy
         .linked()
         .iter()
@@ -91,7 +91,7 @@ pub fn protected(policy: &Policy) -> impl Iterator<Item = PathBuf> {
 
 /// A message for the operator on each repository, including those that were not followed. The flag
 /// is true for a warning.
-pub fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
+pub(crate) fn lines(policy: &Policy, tier: Tier) -> Vec<(bool, String)> {
     let linked = policy.linked().iter().map(|linked| {
         let (tree, outermost) = (linked.work_tree.display(), linked.outermost().display());
         if let Some(why) = refusal(linked, tier) {

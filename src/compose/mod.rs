@@ -2,7 +2,7 @@
 
 mod domain;
 mod launcher;
-pub mod linked_git;
+pub(crate) mod linked_git;
 mod search_cache;
 mod undo;
 mod undo_stores;
@@ -28,11 +28,11 @@ use crate::secrets;
 use crate::server::{Front, Server, StartingService, instructions};
 use crate::tools::{Calls, Commands, Registry, Services};
 
-pub use domain::wall_in;
-pub use launcher::{plan, private_directory};
-pub use undo::undo_places;
+pub(crate) use domain::wall_in;
+pub(crate) use launcher::{plan, private_directory};
+pub(crate) use undo::undo_places;
 pub use undo::{globs_of, skips_of};
-pub use undo_stores::{FoundStore, recorded_below, stores_of};
+pub(crate) use undo_stores::{FoundStore, recorded_below, stores_of};
 
 /// Builds the only server of this process. Fails if a directory cannot be opened. If no walls can
 /// be built, the server refuses commands.
@@ -42,7 +42,7 @@ pub fn alone(config: &Config) -> Result<Arc<Server>> {
 
 /// Builds the only server of this process, and calls `greet` while the launcher builds the walls.
 /// `greet` may serve the future server until the descriptor becomes readable.
-pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
+pub(crate) fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
     server(
         config,
         Budget::new(config.memory.call_bytes).account(),
@@ -52,7 +52,11 @@ pub fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>> {
 }
 
 /// Builds one of several servers of this process. `pins` holds their directories.
-pub fn server_beside(config: &Config, account: Account, pins: &mut Pins) -> Result<Arc<Server>> {
+pub(crate) fn server_beside(
+    config: &Config,
+    account: Account,
+    pins: &mut Pins,
+) -> Result<Arc<Server>> {
     server(config, account, pins, &mut |_, _| ())
 }
 
@@ -162,7 +166,7 @@ fn warn_of_history(policy: &Policy) {
 }
 
 /// Warning about a hidden file that git tracks.
-pub fn in_history(path: &Path) -> String {
+pub(crate) fn in_history(path: &Path) -> String {
     format!(
         "`{}` is hidden, but committed to git: commands can read it in the repository, and `git \
          add -A` fails; run `git rm --cached`, and replace its secrets",
@@ -210,7 +214,7 @@ fn calls(config: &Config, standing: &WallStatus) -> Calls {
 
 /// Finds git repositories and repairs the journal in the background. Call it after the walls are
 /// built. Code that needs the results waits for them.
-pub fn look_around(services: &Services) {
+pub(crate) fn look_around(services: &Services) {
     let repositories = Arc::clone(services.policy.repositories());
     let journal = services.journal.clone();
     let look = move || {

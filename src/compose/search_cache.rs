@@ -19,7 +19,7 @@ use crate::secrets::Reach;
 
 /// Opens the directory, creating it if necessary. Returns `None` if an agent could access the
 /// cache: below an allowed directory, or without walls around commands.
-pub fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<CacheLocation> {
+pub(super) fn place(config: &Config, policy: &Policy, reach: &Reach) -> Option<CacheLocation> {
     let path = config
         .memory
         .search_cache

@@ -54,7 +54,7 @@ pub fn globs_of(globs: &[String]) -> Result<Globs, String> {
 
 /// Opens the journal, creates its store and hides all stores. Fails if they cannot be hidden. The
 /// inner error is the reason why changes are not recorded.
-pub fn open(
+pub(super) fn open(
     config: &Config,
     policy: &mut Policy,
     account: &Account,
@@ -158,7 +158,7 @@ fn landing(path: &Path) -> PathBuf {
 
 /// Checks the journal again when the tier of commands is known. Only namespaces can hide a store in
 /// an allowed directory from commands.
-pub fn check_hidden(
+pub(super) fn check_hidden(
     journal: Result<Arc<Journal>, String>,
     policy: &Policy,
     commands: &Commands,
@@ -180,7 +180,7 @@ pub fn check_hidden(
 }
 
 /// Journal settings for the launcher of this tier. `None` if changes of commands are not recorded.
-pub fn planned(
+pub(super) fn planned(
     config: &Config,
     journal: Option<&Journal>,
     policy: &Policy,
@@ -230,7 +230,7 @@ fn is_store_protected(policy: &Policy, store: &Path, tier: Tier) -> bool {
 
 /// Directories of notes and stores for tokens that are added later. The Landlock domain allows no
 /// others.
-pub fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
+pub(crate) fn undo_places(config: &Config, policy: &Policy) -> Result<Vec<PathBuf>> {
     let mut found = state_directories(&config.undo, policy)?;
     let roots = writable(policy).into_iter().filter(|_| config.undo.is_on);
     found.extend(roots.filter_map(|root| place(&config.undo, root).ok()));

@@ -50,7 +50,7 @@ pub(super) fn elsewhere() -> String {
 
 /// A store with changes of these directories.
 #[derive(Debug, PartialEq, Eq)]
-pub struct FoundStore {
+pub(crate) struct FoundStore {
     pub path: PathBuf,
     pub roots: Vec<PathBuf>,
     /// Name of the token; empty without tokens.
@@ -59,7 +59,7 @@ pub struct FoundStore {
 
 impl FoundStore {
     /// Returns true if the store contains no calls.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         entries(&self.path.join("log")).is_ok_and(|logs| logs.is_empty())
     }
 }
@@ -137,7 +137,7 @@ pub(super) fn noted_stores(state: &Path) -> Vec<Result<PathBuf>> {
 
 /// Finds the stores with changes of a directory, given by its canonical path. Also returns error
 /// messages about rejected stores.
-pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<String>) {
+pub(crate) fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<String>) {
     let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for store in state.map(registered_stores).unwrap_or_default() {
         match store {
@@ -169,7 +169,7 @@ pub fn stores_of(dir: &Path, state: Option<&Path>) -> (Vec<FoundStore>, Vec<Stri
 }
 
 /// Returns the directories at or below this one that have a registered store with calls.
-pub fn recorded_below(dir: &Path, state: Option<&Path>) -> Vec<PathBuf> {
+pub(crate) fn recorded_below(dir: &Path, state: Option<&Path>) -> Vec<PathBuf> {
     let stores = state.map(registered_stores).unwrap_or_default();
     let mut below: Vec<PathBuf> = stores
         .into_iter()
@@ -227,7 +227,7 @@ fn text_of(path: &Path) -> std::io::Result<Vec<u8>> {
 
 impl FoundStore {
     /// Reads the owner of a store.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let file = path.join(ROOTS);
         let shown = file.display();
         let text = text_of(&file)
@@ -259,17 +259,17 @@ impl FoundStore {
         })
     }
 
-    pub fn name(&self) -> &OsStr {
+    pub(crate) fn name(&self) -> &OsStr {
         self.path.file_name().unwrap_or_default()
     }
 
     /// Opens the store for an undo.
-    pub fn open(&self) -> Result<Store> {
+    pub(crate) fn open(&self) -> Result<Store> {
         self.opened(Store::open)
     }
 
     /// Opens the store read-only, without creating or repairing anything.
-    pub fn open_read_only(&self) -> Result<Store> {
+    pub(crate) fn open_read_only(&self) -> Result<Store> {
         self.opened(Store::look)
     }
 

@@ -172,7 +172,7 @@ pub(super) fn stand_in(
 }
 
 /// Adds git settings to those already in the environment (git-config(1), `GIT_CONFIG_COUNT`).
-pub fn configure_git<Text: Into<OsString>>(
+pub(crate) fn configure_git<Text: Into<OsString>>(
     environment: &mut Vec<(OsString, OsString)>,
     settings: impl Iterator<Item = (Text, Text)>,
 ) -> Result<()> {

@@ -117,7 +117,7 @@ fn is_missing(path: &Path) -> bool {
 
 /// Converts a directory for storage in a file: absolute, with the typed suffix. Fails if the text
 /// names no directory. `flag` is for error messages.
-pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
+pub(crate) fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
     let here = std::env::current_dir().context("the working directory cannot be read")?;
     let path = parse_suffixed(&here, flag, typed)?.path;
     // Drops `.` components.
@@ -130,7 +130,7 @@ pub fn own_directory(flag: &str, typed: &Path) -> Result<PathBuf> {
 }
 
 /// Splits `DIR[:ro|:rw]` into directory and access.
-pub fn access_of(typed: &Path) -> (&Path, Access) {
+pub(crate) fn access_of(typed: &Path) -> (&Path, Access) {
     let bytes = typed.as_os_str().as_bytes();
     let (path, access) = match bytes.split_last_chunk::<3>() {
         Some((path, b":rw")) => (path, Access::ReadWrite),

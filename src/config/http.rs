@@ -44,7 +44,7 @@ const RESERVED: [&str; 2] = ["anyone", "stdio"];
 
 /// Fully resolved configuration of an HTTP server.
 #[derive(Debug)]
-pub struct HttpConfig {
+pub(crate) struct HttpConfig {
     /// Address, encryption and limits of the HTTP listener.
     pub settings: Settings,
     /// Accepted tokens; if empty, every client is accepted.
@@ -310,7 +310,7 @@ impl TokenEntry {
 impl HttpConfig {
     /// Reads the files of the flags. Fails if other machines could reach the server without a
     /// token.
-    pub fn resolve(address: SocketAddr, args: &HttpArgs, options: &Options) -> Result<Self> {
+    pub(crate) fn resolve(address: SocketAddr, args: &HttpArgs, options: &Options) -> Result<Self> {
         if args.http_host.is_empty() && !options.network.allow_host.is_empty() {
             warn_of_http_names();
         }
@@ -351,7 +351,7 @@ impl HttpConfig {
 }
 
 /// TLS configuration of the flags.
-pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
+pub(crate) fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
     let (Some(chain), Some(key)) = (&args.tls_cert, &args.tls_key) else {
         return Ok(None);
     };
@@ -369,7 +369,7 @@ pub fn encryption(args: &HttpArgs) -> Result<Option<Arc<ServerConfig>>> {
 }
 
 /// Reads the tokens from the file or the environment.
-pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
+pub(crate) fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
     let Some(path) = &args.token_file else {
         let Some(token) = std::env::var_os(TOKEN_VARIABLE) else {
             return Ok(Vec::new());
@@ -404,7 +404,7 @@ pub fn tokens(args: &HttpArgs) -> Result<Vec<TokenEntry>> {
 }
 
 /// Parses the entries of a token file. Empty lines and lines that begin with `#` are skipped.
-pub fn entries(text: &str) -> Result<Vec<TokenEntry>> {
+pub(crate) fn entries(text: &str) -> Result<Vec<TokenEntry>> {
     let mut entries: Vec<TokenEntry> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();

@@ -44,15 +44,15 @@ use crate::calls::Reach;
 use crate::cli::{ClientArgs, Errors, Isolation, LogLevel, Options, ToolsetArg};
 use crate::tools::Toolset;
 
-pub use commands::{CacheConfig, SandboxConfig};
-pub use credentials::configure_git;
-pub use directories::{access_of, own_directory};
-pub use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
+pub(crate) use commands::{CacheConfig, SandboxConfig};
+pub(crate) use credentials::configure_git;
+pub(crate) use directories::{access_of, own_directory};
+pub(crate) use http::{HttpConfig, TokenEntry, encryption, entries, tokens};
 pub use profile::{derived_profile_keys, profile_keys};
-pub use reasons::reasons;
-pub use telemetry::{telemetry, trust};
-pub use tenants::{RunningServer, TenantConfigs};
-pub use undo::{UndoConfig, state_directory};
+pub(crate) use reasons::reasons;
+pub(crate) use telemetry::{telemetry, trust};
+pub(crate) use tenants::{RunningServer, TenantConfigs};
+pub(crate) use undo::{UndoConfig, state_directory};
 
 /// The complete configuration of one mode. Other modules only read its settings.
 #[derive(Debug)]
@@ -227,7 +227,7 @@ impl CallsConfig {
 }
 
 /// Limits of a client of the tools or of a mock.
-pub fn client_limits(client: &ClientArgs) -> Limits {
+pub(crate) fn client_limits(client: &ClientArgs) -> Limits {
     Limits {
         max_line_bytes: client.max_line_bytes,
         stall_timeout: Duration::from_secs(client.stall_timeout_secs),
@@ -235,7 +235,7 @@ pub fn client_limits(client: &ClientArgs) -> Limits {
 }
 
 /// Style of reporting errors to clients of the tools or of a mock.
-pub fn error_style(client: &ClientArgs) -> ErrorStyle {
+pub(crate) fn error_style(client: &ClientArgs) -> ErrorStyle {
     match client.errors {
         Errors::Codes => ErrorStyle::Codes,
         Errors::Results => ErrorStyle::Results,
@@ -243,7 +243,7 @@ pub fn error_style(client: &ClientArgs) -> ErrorStyle {
 }
 
 /// Converts `--log-level` for the logger.
-pub fn level_filter(level: LogLevel) -> LevelFilter {
+pub(crate) fn level_filter(level: LogLevel) -> LevelFilter {
     match level {
         LogLevel::Off => LevelFilter::OFF,
         LogLevel::Error => LevelFilter::ERROR,

@@ -2,7 +2,7 @@
 
 /// Formats `what failed: why: why that`. A cause that is already part of the text is skipped, since
 /// some errors include the one below.
-pub fn reasons(error: &anyhow::Error) -> String {
+pub(crate) fn reasons(error: &anyhow::Error) -> String {
     let mut said = String::new();
     for reason in error.chain().map(ToString::to_string) {
         if said.is_empty() {

@@ -35,7 +35,7 @@ const AUTHORITIES: [&str; 4] = [
 
 /// Root certificates of the system as PEM. `SSL_CERT_FILE` takes precedence. Empty if there are
 /// none.
-pub fn authorities() -> Vec<u8> {
+pub(super) fn authorities() -> Vec<u8> {
     let named = std::env::var_os("SSL_CERT_FILE").map(PathBuf::from);
     let mut places = named.into_iter().chain(AUTHORITIES.map(PathBuf::from));
     places
@@ -45,7 +45,7 @@ pub fn authorities() -> Vec<u8> {
 
 /// Certificates to trust: those of this file, or the system's. `trusting` is the flag that names a
 /// file, for error messages.
-pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
+pub(crate) fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
     let trusted = match file {
         Some(path) => {
             let shown = path.display();
@@ -63,7 +63,7 @@ pub fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust> {
 }
 
 /// Settings of the exporter; `None` if it is disabled.
-pub fn telemetry(args: &TelemetryArgs) -> Result<Option<Settings>> {
+pub(crate) fn telemetry(args: &TelemetryArgs) -> Result<Option<Settings>> {
     resolve(args.otlp_endpoint.as_deref(), &|name| {
         std::env::var(name).ok()
     })

@@ -77,7 +77,7 @@ fn skip(pattern: &str, allowed: &[PathBuf]) -> Result<[String; 2]> {
 }
 
 /// State directory of the user, if known.
-pub fn state_directory() -> Option<PathBuf> {
+pub(crate) fn state_directory() -> Option<PathBuf> {
     state(&ProcessState::read(PathBuf::new(), true))
 }
 

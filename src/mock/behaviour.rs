@@ -437,7 +437,7 @@ impl manifest::Reply {
 }
 
 /// Returns the reason why the structured content of a result violates a schema, if it does.
-pub fn schema_violation(output: Option<&Validator>, result: &Value) -> Option<String> {
+pub(crate) fn schema_violation(output: Option<&Validator>, result: &Value) -> Option<String> {
     let output = output?;
     if result.get("isError") == Some(&Value::Bool(true)) {
         return None;

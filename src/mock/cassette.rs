@@ -178,7 +178,7 @@ fn key(method: &str, params: &Value) -> String {
 }
 
 /// Returns the parameters without `_meta`.
-pub fn without_meta(params: &Value) -> Value {
+pub(crate) fn without_meta(params: &Value) -> Value {
     match params {
         Value::Object(members) => {
             let mut members = members.clone();

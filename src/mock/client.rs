@@ -11,7 +11,7 @@ use super::client_requests::ClientRequests;
 use super::sync::lock;
 
 #[derive(Debug, Default)]
-pub struct ClientState {
+pub(crate) struct ClientState {
     /// Capabilities from `initialize`; `None` before that.
     opened: Mutex<Option<Value>>,
     asks: ClientRequests,
@@ -21,17 +21,17 @@ pub struct ClientState {
 
 impl ClientState {
     /// Records the capabilities of a session that the client opens with these parameters.
-    pub fn open(&self, params: &Value) {
+    pub(crate) fn open(&self, params: &Value) {
         *lock(&self.opened) = Some(params["capabilities"].clone());
     }
 
     /// Returns true if the client has opened a session, and so gets notifications unasked.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         lock(&self.opened).is_some()
     }
 
     /// Returns the client's capabilities: from the request's `_meta`, or from `initialize`.
-    pub fn capabilities(&self, params: &Value) -> Value {
+    pub(crate) fn capabilities(&self, params: &Value) -> Value {
         let own = params["_meta"].get("io.modelcontextprotocol/clientCapabilities");
         own.cloned()
             .unwrap_or_else(|| lock(&self.opened).clone().unwrap_or_default())
@@ -39,7 +39,7 @@ impl ClientState {
 
     /// Sends the client a request and waits for the answer, as [`ClientRequests::ask`] does. The
     /// wait ends with the call or the session.
-    pub fn ask(
+    pub(crate) fn ask(
         &self,
         exchange: &AdmittedRequest<'_>,
         method: &str,
@@ -54,7 +54,7 @@ impl ClientState {
     }
 
     /// Passes on the client's answer to a request.
-    pub fn answered(&self, response: &Response<'_>) {
+    pub(crate) fn answered(&self, response: &Response<'_>) {
         self.asks.answered(response);
     }
 }

@@ -15,7 +15,7 @@ use super::sync::{lock, wait};
 
 /// Requests that the client has not answered yet.
 #[derive(Debug, Default)]
-pub struct ClientRequests {
+pub(crate) struct ClientRequests {
     next: AtomicU64,
     open: Mutex<HashMap<Id, Arc<PendingRequest>>>,
 }
@@ -31,7 +31,7 @@ impl ClientRequests {
     /// Sends a request and waits for the answer: the client's result, or an object with its
     /// `error`.
     /// Returns `None` if one of `ends` is cancelled first, or after `MAX_MOCK_HANG_MS`.
-    pub fn ask(
+    pub(crate) fn ask(
         &self,
         outbox: &dyn Outbox,
         method: &str,
@@ -56,7 +56,7 @@ impl ClientRequests {
     }
 
     /// Passes an answer to the waiting request; an answer to an unknown id is ignored.
-    pub fn answered(&self, response: &Response<'_>) {
+    pub(crate) fn answered(&self, response: &Response<'_>) {
         let Some(id) = &response.id else { return };
         let waiting = lock(&self.open).remove(id);
         let Some(waiting) = waiting else { return };
@@ -66,7 +66,7 @@ impl ClientRequests {
 }
 
 /// Returns a client's answer: its result, or an object with its `error`.
-pub fn answer_of(response: &Response<'_>) -> Value {
+pub(crate) fn answer_of(response: &Response<'_>) -> Value {
     let read = |raw: &serde_json::value::RawValue| {
         serde_json::from_str::<Value>(raw.get()).unwrap_or_default()
     };

@@ -13,7 +13,7 @@ const SLOWLORIS_PAUSE_MS: u64 = 100;
 
 /// Returns the corrupted answer; `None` if it was sent here. `pause` waits, and returns false to
 /// stop.
-pub fn spoil(
+pub(crate) fn spoil(
     fault: MockFault,
     exchange: &AdmittedRequest<'_>,
     outcome: Outcome,

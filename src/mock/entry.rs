@@ -3,7 +3,11 @@
 use serde_json::{Map, Value};
 
 /// Adds a member if the value is present.
-pub fn put<T: Clone + Into<Value>>(entry: &mut Map<String, Value>, key: &str, value: Option<&T>) {
+pub(crate) fn put<T: Clone + Into<Value>>(
+    entry: &mut Map<String, Value>,
+    key: &str,
+    value: Option<&T>,
+) {
     if let Some(value) = value {
         entry.insert(key.to_owned(), value.clone().into());
     }

@@ -26,7 +26,7 @@ const WORDS: [&str; 12] = [
 ];
 
 /// Kinds of generated values.
-pub const KINDS: [&str; 7] = [
+pub(crate) const KINDS: [&str; 7] = [
     "first_name",
     "last_name",
     "name",
@@ -38,7 +38,7 @@ pub const KINDS: [&str; 7] = [
 
 /// Pseudorandom number generator (Steele, Lea and Flood, Fast splittable pseudorandom number
 /// generators, 2014).
-pub fn splitmix(seed: u64) -> u64 {
+pub(crate) fn splitmix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -46,14 +46,14 @@ pub fn splitmix(seed: u64) -> u64 {
 }
 
 /// Hashes a text (FNV-1a), to derive a seed from a name.
-pub fn hash(text: &str) -> u64 {
+pub(crate) fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
 /// Returns a value of this kind; `None` if the kind is unknown.
-pub fn value(kind: &str, seed: u64) -> Option<Value> {
+pub(crate) fn value(kind: &str, seed: u64) -> Option<Value> {
     let one = splitmix(seed ^ hash("first"));
     let other = splitmix(one);
     let pick = |words: [&'static str; 12], number: u64| words[(number % 12) as usize];

@@ -26,7 +26,7 @@ const OPERATORS: [&str; 4] = ["regex", "type", "schema", "equals"];
 const CONTENT_TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
 /// Checks the tools, methods and prompts of the manifest at `pointer`.
-pub fn check(manifest: &Manifest, pointer: &str, faults: &mut ProblemList<'_>) {
+pub(crate) fn check(manifest: &Manifest, pointer: &str, faults: &mut ProblemList<'_>) {
     for (index, tool) in manifest.tools.iter().enumerate() {
         let pointer = format!("{pointer}/tools/{index}");
         let mut lint = Lint {

@@ -12,7 +12,7 @@ use super::fault::MockFault;
 /// A manifest file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct File {
+pub(crate) struct File {
     /// The server that the manifest describes.
     pub mock_server: Manifest,
 }
@@ -172,7 +172,7 @@ pub enum Item {
 }
 
 /// Keys that mark an item of a sequence as a result.
-pub const RESULT_KEYS: [&str; 2] = ["content", "structuredContent"];
+pub(crate) const RESULT_KEYS: [&str; 2] = ["content", "structuredContent"];
 
 impl TryFrom<Map<String, Value>> for Item {
     type Error = serde_json::Error;

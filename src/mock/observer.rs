@@ -217,7 +217,7 @@ impl Outbox for OutboxTap<'_> {
 }
 
 /// Returns an outcome as an object with `result` or `error`; a raw line as `line`.
-pub fn reply(outcome: &Outcome, revision: Revision) -> Value {
+pub(crate) fn reply(outcome: &Outcome, revision: Revision) -> Value {
     let mut bytes = Vec::new();
     render(&mut bytes, None, outcome, revision);
     if let Ok(Body::Line(_)) = outcome {

@@ -11,7 +11,7 @@ use super::respond::AnswerExecution;
 const MAX_OFFERED: usize = 100;
 
 /// Answers one of these methods; `None` for any other.
-pub fn answer(execution: &AnswerExecution<'_>, method: &str) -> Option<Outcome> {
+pub(crate) fn answer(execution: &AnswerExecution<'_>, method: &str) -> Option<Outcome> {
     let AnswerExecution {
         catalog,
         exchange,

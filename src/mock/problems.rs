@@ -43,7 +43,7 @@ impl fmt::Display for LoadError {
 }
 
 /// Maximum number of problems in one report.
-pub const MAX_PROBLEMS: usize = 20;
+pub(crate) const MAX_PROBLEMS: usize = 20;
 
 /// A parsed text, with the positions of its values if known.
 pub struct SourceText {
@@ -105,7 +105,7 @@ impl<'a> ProblemList<'a> {
 
 /// Suggests the known word that is nearest to an unknown one, as the end of a message; empty if
 /// none is near.
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     nearest::nearest(word, known)
         .map(|known| format!("; the nearest one is `{known}`"))
         .unwrap_or_default()

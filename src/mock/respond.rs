@@ -22,7 +22,7 @@ use super::template::{Template, TemplateScope};
 
 /// A request that is being answered.
 #[derive(Clone, Copy)]
-pub struct AnswerExecution<'a> {
+pub(crate) struct AnswerExecution<'a> {
     pub client: &'a ClientState,
     /// Style of refusals for clients of handshake revisions.
     pub errors: ErrorStyle,
@@ -47,7 +47,7 @@ impl AnswerExecution<'_> {
     /// Sends the picked answer; the number is its count, this call included. `fault` applies to all
     /// calls and overrides the answer's own. `generic` gives the answer if the manifest declares
     /// none.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         picked: Option<(&MockAnswer, u64)>,
         fault: MockFault,
@@ -300,7 +300,7 @@ impl AnswerExecution<'_> {
     }
 
     /// Refuses unusable arguments: with an error or a result, as the real server does.
-    pub fn refuse(&self, message: String) -> Outcome {
+    pub(crate) fn refuse(&self, message: String) -> Outcome {
         if self.exchange.ticket.revision.is_stateless() || self.errors == ErrorStyle::Results {
             let result = json!({"content": [{"type": "text", "text": message}], "isError": true});
             return Ok(Body::Raw(self.finish(result).to_string().into()));
@@ -310,7 +310,7 @@ impl AnswerExecution<'_> {
 
     /// Adds the members that 2026-07-28 requires of a result, unless they are present or the
     /// manifest is `exact`.
-    pub fn finish(&self, mut result: Value) -> Value {
+    pub(crate) fn finish(&self, mut result: Value) -> Value {
         if self.exchange.ticket.revision.is_stateless()
             && !self.catalog.exact
             && let Some(members) = result.as_object_mut()
@@ -334,7 +334,7 @@ impl AnswerExecution<'_> {
     }
 
     /// Returns the values of template placeholders.
-    pub fn scope(&self, count: u64, answers: Value) -> TemplateScope<'_> {
+    pub(crate) fn scope(&self, count: u64, answers: Value) -> TemplateScope<'_> {
         let id: Value = serde_json::from_str(self.exchange.ticket.id.as_json()).unwrap_or_default();
         let mut names = match answers {
             Value::Object(answers) => answers,

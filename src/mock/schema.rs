@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 pub const MANIFEST_SCHEMA: &str = include_str!("../../schemas/mock.schema.json");
 
 /// Schema of a file of expectations.
-pub const EXPECTATIONS_SCHEMA: &str = include_str!("expectations.schema.json");
+pub(crate) const EXPECTATIONS_SCHEMA: &str = include_str!("expectations.schema.json");
 
 /// Describes a violation as `path: value found and values allowed`; `root` names the whole.
-pub fn describe(fault: &Fault<'_>, root: &str) -> String {
+pub(crate) fn describe(fault: &Fault<'_>, root: &str) -> String {
     let path = dotted(root, &fault.place);
     let got = shorten(&fault.value.to_string());
     match &fault.kind {
@@ -30,7 +30,7 @@ pub fn describe(fault: &Fault<'_>, root: &str) -> String {
 }
 
 /// Formats a JSON pointer for people: `/a/0/b` becomes `a[0].b`.
-pub fn dotted(root: &str, pointer: &str) -> String {
+pub(crate) fn dotted(root: &str, pointer: &str) -> String {
     let mut path = root.to_owned();
     for step in pointer.split('/').skip(1) {
         if !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -46,7 +46,7 @@ pub fn dotted(root: &str, pointer: &str) -> String {
 }
 
 /// Truncates a text to its first 120 characters.
-pub fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(120) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -54,7 +54,7 @@ pub fn shorten(text: &str) -> String {
 }
 
 /// Converts a `match` pattern to the JSON schema that the arguments must fit.
-pub fn match_schema(pattern: &Value) -> Value {
+pub(crate) fn match_schema(pattern: &Value) -> Value {
     match pattern {
         Value::Object(members) => {
             let only = if members.len() == 1 {

@@ -17,7 +17,7 @@ use super::sync::lock;
 
 /// Decisions about one request at its arrival.
 #[derive(Debug)]
-pub struct RequestTurn {
+pub(crate) struct RequestTurn {
     /// Number among the tool calls, from 1; 0 for other requests.
     pub number: u64,
     /// The catalog at the arrival.
@@ -30,7 +30,7 @@ pub struct RequestTurn {
 
 /// Decisions about requests that are not processed yet.
 #[derive(Debug, Default)]
-pub struct Turns {
+pub(crate) struct Turns {
     /// Number of tool calls so far.
     calls: AtomicU64,
     given: Mutex<HashMap<Id, RequestTurn>>,
@@ -39,7 +39,7 @@ pub struct Turns {
 impl Turns {
     /// Decides about a request, and returns true if its answer takes time. `fault` comes from the
     /// command line.
-    pub fn give(
+    pub(crate) fn give(
         &self,
         request: &Request<'_>,
         catalog: &Arc<Catalog>,
@@ -76,14 +76,14 @@ impl Turns {
     }
 
     /// Removes and returns the decisions about a request.
-    pub fn take(&self, id: &Id) -> Option<RequestTurn> {
+    pub(crate) fn take(&self, id: &Id) -> Option<RequestTurn> {
         lock(&self.given).remove(id)
     }
 }
 
 impl RequestTurn {
     /// Creates the decisions about a request that got none at its arrival.
-    pub fn late(catalog: Arc<Catalog>) -> Self {
+    pub(crate) fn late(catalog: Arc<Catalog>) -> Self {
         Self {
             number: 0,
             catalog,
@@ -94,7 +94,7 @@ impl RequestTurn {
 
     /// Returns the fault of this call, whatever the tool. `fault` comes from the command line and
     /// overrides the catalog's.
-    pub fn fault(&self, fault: Option<MockFault>) -> MockFault {
+    pub(crate) fn fault(&self, fault: Option<MockFault>) -> MockFault {
         match fault.or(self.catalog.fault).unwrap_or_default() {
             MockFault::RecoverAfter(calls) if self.number <= calls => MockFault::Hang,
             MockFault::RecoverAfter(_) => MockFault::None,
@@ -149,7 +149,7 @@ pub fn called_tool<'a>(request: &Request<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// Returns the arguments of a call, or `none`, an empty object.
-pub fn arguments<'a>(params: &'a Value, none: &'a Value) -> &'a Value {
+pub(crate) fn arguments<'a>(params: &'a Value, none: &'a Value) -> &'a Value {
     match &params["arguments"] {
         Value::Null => none,
         given => given,
@@ -157,13 +157,18 @@ pub fn arguments<'a>(params: &'a Value, none: &'a Value) -> &'a Value {
 }
 
 /// Returns the state that a client sends back with its answers.
-pub fn request_state(catalog: &Catalog, name: &str) -> String {
+pub(crate) fn request_state(catalog: &Catalog, name: &str) -> String {
     format!("{:016x}", splitmix(hash(name) ^ catalog.seed))
 }
 
 /// Returns true if a request of 2026-07-28 holds all answers that `reply` asks for
 /// (basic/patterns/mrtr).
-pub fn has_answers(catalog: &Catalog, name: &str, reply: &MockAnswer, params: &Value) -> bool {
+pub(crate) fn has_answers(
+    catalog: &Catalog,
+    name: &str,
+    reply: &MockAnswer,
+    params: &Value,
+) -> bool {
     let state = params.get("requestState");
     state.is_none_or(|sent| *sent == request_state(catalog, name))
         && reply

@@ -9,7 +9,7 @@ use super::sync::lock;
 
 /// Writes whole lines. After a failed write it stops, so that only the last line can be incomplete.
 /// Readers skip such a line.
-pub struct Sink {
+pub(crate) struct Sink {
     /// Name of the file in error messages.
     what: &'static str,
     out: Mutex<Option<Box<dyn Write + Send>>>,
@@ -17,7 +17,7 @@ pub struct Sink {
 
 impl Sink {
     /// Creates a sink on `out`, which should not buffer.
-    pub fn new(what: &'static str, out: Box<dyn Write + Send>) -> Self {
+    pub(crate) fn new(what: &'static str, out: Box<dyn Write + Send>) -> Self {
         Self {
             what,
             out: Mutex::new(Some(out)),
@@ -25,7 +25,7 @@ impl Sink {
     }
 
     /// Writes a line. The first failure is logged and closes the sink.
-    pub fn write(&self, line: &impl Serialize) {
+    pub(crate) fn write(&self, line: &impl Serialize) {
         let Ok(mut line) = serde_json::to_vec(line) else {
             return;
         };

@@ -21,7 +21,7 @@ const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Subscriptions of handshake and stateless clients.
 #[derive(Default)]
-pub struct Subscriptions {
+pub(crate) struct Subscriptions {
     client: Arc<ClientState>,
     outbox: Mutex<Option<Arc<dyn Outbox>>>,
     /// URIs of subscribed resources, in handshake revisions.
@@ -33,7 +33,7 @@ pub struct Subscriptions {
 }
 
 impl Subscriptions {
-    pub fn of(client: Arc<ClientState>) -> Arc<Self> {
+    pub(crate) fn of(client: Arc<ClientState>) -> Arc<Self> {
         Arc::new(Self {
             client,
             ..Self::default()
@@ -41,12 +41,12 @@ impl Subscriptions {
     }
 
     /// Sets the outbox to the client.
-    pub fn connect(&self, outbox: Arc<dyn Outbox>) {
+    pub(crate) fn connect(&self, outbox: Arc<dyn Outbox>) {
         *lock(&self.outbox) = Some(outbox);
     }
 
     /// Notifies all subscribers that a list has changed.
-    pub fn announce_list(&self, kind: &str) {
+    pub(crate) fn announce_list(&self, kind: &str) {
         let method = format!("notifications/{kind}/list_changed");
         let wish = format!("{kind}ListChanged");
         self.announce(&method, &json!({}), self.client.is_open(), &|wishes| {
@@ -90,7 +90,7 @@ impl Subscriptions {
         }
     }
 
-    pub fn subscribe(self: &Arc<Self>, catalog: &Catalog, params: &Value) -> Outcome {
+    pub(crate) fn subscribe(self: &Arc<Self>, catalog: &Catalog, params: &Value) -> Outcome {
         let uri = params["uri"].as_str().unwrap_or_default();
         if !catalog.resources.iter().any(|resource| resource.uri == uri) {
             let message = format!("no resource `{uri}`; resources/list has the URIs");
@@ -101,13 +101,13 @@ impl Subscriptions {
         Ok(Body::Raw("{}".into()))
     }
 
-    pub fn unsubscribe(&self, params: &Value) {
+    pub(crate) fn unsubscribe(&self, params: &Value) {
         lock(&self.uris).remove(params["uri"].as_str().unwrap_or_default());
     }
 
     /// Serves `subscriptions/listen`, a request that stays open while the client wants
     /// notifications.
-    pub fn listen(
+    pub(crate) fn listen(
         self: &Arc<Self>,
         catalog: &Catalog,
         exchange: &AdmittedRequest<'_>,

@@ -7,12 +7,12 @@ use replay_base::cancel::CancelToken;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Locks, ignoring poison. Each change of the data is one assignment, so a panic leaves it whole.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until one of the events is cancelled, at most for this time.
-pub fn wait(time: Duration, events: &[&CancelToken]) {
+pub(crate) fn wait(time: Duration, events: &[&CancelToken]) {
     let until = Instant::now() + time;
     while !events.iter().any(|event| event.is_cancelled()) {
         let left = until.saturating_duration_since(Instant::now());

@@ -199,7 +199,7 @@ fn parts(text: &str) -> Vec<TemplatePart> {
 }
 
 /// Returns the text from an unclosed `${` to the end.
-pub fn unclosed_placeholder(text: &str) -> Option<&str> {
+pub(crate) fn unclosed_placeholder(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some(at) = rest.find("${") {
         let begun = &rest[at..];

@@ -3,12 +3,12 @@
 //! Matching is by code points. Flags are gone: case is folded into the classes, `.` is a class, and
 //! each anchor knows whether it stands for a line or for the whole text.
 
-pub use super::class::Class;
+pub(crate) use super::class::Class;
 
 use std::ops::Range;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tree {
+pub(crate) struct Tree {
     pub root: Node,
     /// Number of capture groups, without the whole match (number 0).
     pub groups: u32,
@@ -19,7 +19,7 @@ pub struct Tree {
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Node {
+pub(crate) enum Node {
     /// Matches the empty text.
     Empty,
     /// One character, which has no other case that counts.

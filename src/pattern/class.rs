@@ -23,14 +23,14 @@ const SPACES: [(char, char); 10] = [
 /// A set of characters: ranges of code points, both ends included, in order, neither touching nor
 /// overlapping. Surrogates are never in it: no text that is searched has any.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Class {
+pub(crate) struct Class {
     ranges: Vec<(char, char)>,
 }
 
 impl Class {
     /// The set of all characters in `ranges`, which may overlap and come in any order; one that is
     /// upside down is empty.
-    pub fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
+    pub(crate) fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
         let mut sorted: Vec<_> = ranges
             .into_iter()
             .filter(|(first, last)| first <= last)
@@ -69,54 +69,54 @@ impl Class {
     }
 
     /// Just `c`.
-    pub fn single(c: char) -> Self {
+    pub(crate) fn single(c: char) -> Self {
         Self {
             ranges: vec![(c, c)],
         }
     }
 
     /// Every character: `[^]`.
-    pub fn any() -> Self {
+    pub(crate) fn any() -> Self {
         Self {
             ranges: vec![('\0', char::MAX)],
         }
     }
 
     /// `\d`.
-    pub fn digits() -> Self {
+    pub(crate) fn digits() -> Self {
         Self {
             ranges: vec![('0', '9')],
         }
     }
 
     /// `\w`.
-    pub fn words() -> Self {
+    pub(crate) fn words() -> Self {
         Self {
             ranges: vec![('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')],
         }
     }
 
     /// `\s`.
-    pub fn spaces() -> Self {
+    pub(crate) fn spaces() -> Self {
         Self {
             ranges: SPACES.to_vec(),
         }
     }
 
     /// Line terminators, which `.` does not match (ECMA-262, 12.3).
-    pub fn line_terminators() -> Self {
+    pub(crate) fn line_terminators() -> Self {
         Self {
             ranges: vec![('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')],
         }
     }
 
     /// The ranges, both ends included, in order, with gaps between them.
-    pub fn ranges(&self) -> &[(char, char)] {
+    pub(crate) fn ranges(&self) -> &[(char, char)] {
         &self.ranges
     }
 
     /// Returns true if the class contains `c`.
-    pub fn contains(&self, c: char) -> bool {
+    pub(crate) fn contains(&self, c: char) -> bool {
         let behind = self.ranges.partition_point(|(_, last)| *last < c);
         self.ranges
             .get(behind)
@@ -124,7 +124,7 @@ impl Class {
     }
 
     /// The one character of a set of one.
-    pub fn only(&self) -> Option<char> {
+    pub(crate) fn only(&self) -> Option<char> {
         match self.ranges[..] {
             [(first, last)] if first == last => Some(first),
             _ => None,
@@ -132,7 +132,7 @@ impl Class {
     }
 
     #[must_use]
-    pub fn negated(&self) -> Self {
+    pub(crate) fn negated(&self) -> Self {
         let mut ranges = Vec::with_capacity(self.ranges.len() + 1);
         let mut next = Some('\0');
         for &(first, last) in &self.ranges {
@@ -149,7 +149,7 @@ impl Class {
 
     /// The set without `c`.
     #[must_use]
-    pub fn without(&self, c: char) -> Self {
+    pub(crate) fn without(&self, c: char) -> Self {
         let mut ranges = Vec::with_capacity(self.ranges.len() + 1);
         for &(first, last) in &self.ranges {
             if c < first || c > last {

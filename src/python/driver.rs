@@ -55,7 +55,7 @@ const SHELL_OF_SPARE: [&str; 3] = [
 ];
 
 #[derive(Debug)]
-pub struct Interpreter<'a> {
+pub(crate) struct Interpreter<'a> {
     /// Session name, for messages.
     pub session: &'a str,
     /// Name or path of the interpreter.
@@ -69,7 +69,7 @@ pub struct Interpreter<'a> {
 
 /// Result of handing a spare interpreter to a session.
 #[derive(Debug)]
-pub enum Adoption {
+pub(crate) enum Adoption {
     Done(Driver),
     /// The interpreter may differ from one started now, and is ended.
     Refused,
@@ -79,7 +79,7 @@ pub enum Adoption {
 }
 
 /// A running interpreter. Ended on drop.
-pub struct Driver {
+pub(crate) struct Driver {
     session: String,
     ready: Ready,
     line: Arc<Connection>,
@@ -110,7 +110,7 @@ impl Interpreter<'_> {
 
 impl Driver {
     /// Starts an interpreter and returns when it takes requests.
-    pub fn start(
+    pub(crate) fn start(
         launcher: &Launcher,
         interpreter: &Interpreter<'_>,
         running: &Slots,
@@ -160,7 +160,7 @@ impl Driver {
     }
 
     /// Starts a spare interpreter for [`Driver::adopted`], without waiting for it.
-    pub fn begin(
+    pub(crate) fn begin(
         launcher: &Launcher,
         interpreter: &Interpreter<'_>,
         running: &Slots,
@@ -213,7 +213,7 @@ impl Driver {
     }
 
     /// Hands a spare interpreter to a session, if it equals one that would be started now.
-    pub fn adopted(self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Adoption {
+    pub(crate) fn adopted(self, interpreter: &Interpreter<'_>, cancel: &CancelToken) -> Adoption {
         self.adopt(interpreter, cancel).unwrap_or(Adoption::Refused)
     }
 

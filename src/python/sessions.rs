@@ -17,7 +17,7 @@ const MAX_STORED_SESSIONS: usize = 256;
 const MAX_SESSIONS_TOLD: usize = 20;
 
 /// Name of the session that always exists.
-pub const DEFAULT_SESSION: &str = "default";
+pub(crate) const DEFAULT_SESSION: &str = "default";
 
 /// Sessions of a server. Ended on drop.
 #[derive(Debug)]

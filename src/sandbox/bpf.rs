@@ -27,7 +27,7 @@ impl Program {
 
 /// A word of `struct seccomp_data` (seccomp(2)). Both supported architectures are little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub(crate) enum Word {
     /// The system call number.
     Number,
     /// The calling convention (`AUDIT_ARCH_*`).
@@ -51,7 +51,7 @@ impl Word {
 
 /// A test of the accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
+pub(crate) enum Test {
     /// Equal to this number (`BPF_JEQ`).
     Is(u32),
     /// Greater than or equal to this number (`BPF_JGE`).
@@ -62,11 +62,11 @@ pub enum Test {
 
 /// Target of forward jumps. Placing it consumes it.
 #[derive(Debug)]
-pub struct Label(usize);
+pub(crate) struct Label(usize);
 
 /// Builder of a program.
 #[derive(Debug, Default)]
-pub struct Assembler {
+pub(crate) struct Assembler {
     code: Vec<Instruction>,
     /// Unresolved jumps of each label.
     waiting: Vec<Vec<usize>>,
@@ -74,7 +74,7 @@ pub struct Assembler {
 
 impl Assembler {
     /// Creates an unplaced label.
-    pub fn label(&mut self) -> Label {
+    pub(crate) fn label(&mut self) -> Label {
         self.waiting.push(Vec::new());
         Label(self.waiting.len() - 1)
     }
@@ -84,44 +84,44 @@ impl Assembler {
         clippy::needless_pass_by_value,
         reason = "nobody shall jump backward to it"
     )]
-    pub fn place(&mut self, label: Label) {
+    pub(crate) fn place(&mut self, label: Label) {
         self.resolve(label.0);
     }
 
     /// Loads a word into the accumulator.
-    pub fn load(&mut self, word: Word) {
+    pub(crate) fn load(&mut self, word: Word) {
         self.plain(LOAD, word.offset());
     }
 
     /// Masks the accumulator.
-    pub fn and(&mut self, mask: u32) {
+    pub(crate) fn and(&mut self, mask: u32) {
         self.plain(AND, mask);
     }
 
     /// Jumps if the test holds.
-    pub fn jump_if(&mut self, test: Test, to: &Label) {
+    pub(crate) fn jump_if(&mut self, test: Test, to: &Label) {
         self.test(test, 0, 1);
         self.jump(to);
     }
 
     /// Jumps unless the test holds.
-    pub fn jump_unless(&mut self, test: Test, to: &Label) {
+    pub(crate) fn jump_unless(&mut self, test: Test, to: &Label) {
         self.test(test, 1, 0);
         self.jump(to);
     }
 
-    pub fn jump(&mut self, to: &Label) {
+    pub(crate) fn jump(&mut self, to: &Label) {
         self.waiting[to.0].push(self.code.len());
         self.plain(JUMP, 0);
     }
 
     /// Ends the program with a return value (`SECCOMP_RET_*`).
-    pub fn answer(&mut self, answer: u32) {
+    pub(crate) fn answer(&mut self, answer: u32) {
         self.plain(ANSWER, answer);
     }
 
     /// Finishes the program with a final return value. Unplaced labels lead to it.
-    pub fn finish(mut self, answer: u32) -> Program {
+    pub(crate) fn finish(mut self, answer: u32) -> Program {
         for label in 0..self.waiting.len() {
             self.resolve(label);
         }

@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use super::capabilities::look_at;
 use super::system_call::Object;
-pub use memory::CallerMemory;
+pub(crate) use memory::CallerMemory;
 pub(crate) use walk::{CallerPath, LookupResult, NameIn, without_slashes};
 
 /// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
@@ -31,7 +31,7 @@ const FDINFO_BYTES: usize = 128;
 /// A thread, held by its directory in `/proc` once that was needed: a number alone could be given
 /// to another one.
 #[derive(Debug)]
-pub struct Caller {
+pub(crate) struct Caller {
     pid: u32,
     proc: OnceLock<OwnedFd>,
 }
@@ -39,7 +39,7 @@ pub struct Caller {
 impl Caller {
     /// Creates a handle for the thread with this number. Data read through it belong to the caller
     /// only if the caller still waits afterwards.
-    pub fn new(pid: u32) -> Self {
+    pub(crate) fn new(pid: u32) -> Self {
         Self {
             pid,
             proc: OnceLock::new(),
@@ -56,29 +56,29 @@ impl Caller {
         Ok(self.proc.get_or_init(|| proc))
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
     /// Returns true if the handle has this number. If another thread has the number by now, lookups
     /// through the handle fail.
-    pub fn is(&self, pid: u32) -> bool {
+    pub(crate) fn is(&self, pid: u32) -> bool {
         self.pid == pid
     }
 
-    pub fn is_there(&self) -> bool {
+    pub(crate) fn is_there(&self) -> bool {
         // A directory of /proc is one process's, and empty when that has been reaped.
         self.proc().is_ok_and(|proc| {
             accessat(proc, "cwd", Access::EXISTS, AtFlags::SYMLINK_NOFOLLOW).is_ok()
         })
     }
 
-    pub fn memory(&self) -> CallerMemory {
+    pub(crate) fn memory(&self) -> CallerMemory {
         CallerMemory::of(self.pid)
     }
 
     /// Opens (`O_PATH`) the object of a call. Also returns the path, if the call has one.
-    pub fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
+    pub(crate) fn open(&self, object: Object) -> Result<(OwnedFd, Option<Vec<u8>>), Errno> {
         let (at, follow, empty) = match object {
             Object::Descriptor(fd) if self.is_only_a_path(fd) => return Err(Errno::BADF),
             Object::Descriptor(fd) => return Ok((self.descriptor(fd)?, None)),
@@ -92,14 +92,14 @@ impl Caller {
     }
 
     /// Reads a string at an address.
-    pub fn text(&self, address: u64) -> Result<Vec<u8>, Errno> {
+    pub(crate) fn text(&self, address: u64) -> Result<Vec<u8>, Errno> {
         self.memory()
             .text(address, MAX_PATH_BYTES)?
             .ok_or(Errno::NAMETOOLONG)
     }
 
     /// Returns the value of a line of `/proc/PID/status`.
-    pub fn status(&self, key: &str) -> Result<String, Errno> {
+    pub(crate) fn status(&self, key: &str) -> Result<String, Errno> {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid))
             .map_err(|_| Errno::SRCH)?;
         let value = text
@@ -111,7 +111,7 @@ impl Caller {
     }
 
     /// Returns the controlling terminal, as a device number (pts(4)).
-    pub fn terminal(&self) -> Result<u32, Errno> {
+    pub(crate) fn terminal(&self) -> Result<u32, Errno> {
         let text =
             std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).map_err(|_| Errno::SRCH)?;
         // The name in brackets may hold anything.
@@ -132,7 +132,7 @@ impl Caller {
     }
 
     /// Calls statx(2) on a descriptor of the caller.
-    pub fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
+    pub(crate) fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
         let proc = self.proc()?;
         look_at(|| statx(proc, format!("fd/{fd}"), AtFlags::empty(), wanted))
     }
@@ -166,7 +166,7 @@ impl Caller {
     }
 
     /// The files that it has open to write to them, and whether to append and nothing else.
-    pub fn written(&self) -> Vec<(OwnedFd, bool)> {
+    pub(crate) fn written(&self) -> Vec<(OwnedFd, bool)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = self
             .proc()
@@ -190,7 +190,7 @@ impl Caller {
     }
 
     /// Returns true if descriptors lie unread in one of its sockets.
-    pub fn has_queued_descriptors(&self) -> bool {
+    pub(crate) fn has_queued_descriptors(&self) -> bool {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = self
             .proc()
@@ -212,7 +212,7 @@ impl Caller {
 
     /// The files that it has mapped so that it can write to them, without a descriptor: shared, and
     /// not only for reading (`mw`).
-    pub fn mapped(&self) -> Vec<OwnedFd> {
+    pub(crate) fn mapped(&self) -> Vec<OwnedFd> {
         let smaps = || std::fs::read(format!("/proc/{}/smaps", self.pid));
         let has_shared = |maps: Vec<u8>| {
             maps.split(|byte| *byte == b'\n')
@@ -282,17 +282,17 @@ fn shared_file(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the path of a descriptor (proc(5), `/proc/PID/fd`).
-pub fn path_of(object: &OwnedFd) -> Result<PathBuf, Errno> {
+pub(crate) fn path_of(object: &OwnedFd) -> Result<PathBuf, Errno> {
     Ok(OsString::from_vec(readlinkat(CWD, link(object), Vec::new())?.into_bytes()).into())
 }
 
 /// Returns the procfs link to a descriptor of this process; it survives renames of the file.
-pub fn link(object: impl AsFd) -> String {
+pub(crate) fn link(object: impl AsFd) -> String {
     format!("/proc/self/fd/{}", object.as_fd().as_raw_fd())
 }
 
 /// Opens the directory of links to this process's descriptors.
-pub fn links() -> Result<OwnedFd, Errno> {
+pub(crate) fn links() -> Result<OwnedFd, Errno> {
     openat(
         CWD,
         "/proc/self/fd",

@@ -15,7 +15,7 @@ const KEPT_BY_ROOT: CapabilitySet = CapabilitySet::CHOWN
 
 /// Removes all capabilities but [`KEPT_BY_ROOT`] from the bounding set. Programs that this process
 /// and its descendants execute never get others. This process keeps its own.
-pub fn bound() -> io::Result<()> {
+pub(crate) fn bound() -> io::Result<()> {
     let kept = retained_capabilities();
     for number in 0..u64::BITS {
         let one = CapabilitySet::from_bits_retain(1 << number);
@@ -34,7 +34,7 @@ pub fn bound() -> io::Result<()> {
 }
 
 /// Drops all of root's capabilities but [`KEPT_BY_ROOT`]; other users keep none.
-pub fn drop_most() -> io::Result<()> {
+pub(crate) fn drop_most() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
     let kept = retained_capabilities() & sets.permitted;
@@ -50,7 +50,7 @@ pub fn drop_most() -> io::Result<()> {
 }
 
 /// Like [`drop_most`], for a supervisor in namespaces, which keeps one more for [`look_at`].
-pub fn drop_but_tracing() -> io::Result<()> {
+pub(crate) fn drop_but_tracing() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let sets = rustix::thread::capabilities(None)?;
     let (effective, permitted) = (
@@ -89,7 +89,7 @@ fn with_tracing<T>(look: impl FnOnce() -> T) -> T {
 }
 
 /// Inspects a caller; if that is refused, tries again with the tracing capability.
-pub fn look_at<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+pub(crate) fn look_at<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     match look() {
         Err(Errno::PERM | Errno::ACCESS) => with_tracing(look),
         seen => seen,
@@ -97,7 +97,7 @@ pub fn look_at<T>(mut look: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno
 }
 
 /// Drops every capability.
-pub fn drop_all() -> io::Result<()> {
+pub(crate) fn drop_all() -> io::Result<()> {
     let none = CapabilitySet::empty();
     set_capabilities(
         None,

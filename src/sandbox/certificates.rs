@@ -30,7 +30,7 @@ const NAME: &str = "certificates";
 
 /// Mounts a read-only copy of this file over every bundle of the system, in the command's mount
 /// namespace.
-pub fn put(bundle: &OwnedFd) -> Result<(), Fault> {
+pub(crate) fn put(bundle: &OwnedFd) -> Result<(), Fault> {
     let step = "put certificates into the view";
     let fault = |cause| Fault {
         step: step.to_owned(),

@@ -32,7 +32,7 @@ const MOST_BYTES: usize = 4096;
 
 /// Limits for all commands together, and for each of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// Memory of each command, in bytes.
     pub memory_bytes: u64,
     /// Processes and threads of all commands, if limited.
@@ -41,7 +41,7 @@ pub struct Bounds {
 
 /// The cgroups of one server's commands.
 #[derive(Debug)]
-pub struct Groups {
+pub(crate) struct Groups {
     /// The server's original cgroup.
     own: OwnedFd,
     /// Parent of the command cgroups, inside `own`.
@@ -58,7 +58,7 @@ pub struct Groups {
 
 /// The cgroup of one command.
 #[derive(Debug)]
-pub struct Group {
+pub(crate) struct Group {
     name: String,
     dir: OwnedFd,
     events: File,
@@ -67,7 +67,7 @@ pub struct Group {
 impl Groups {
     /// Prepares the server's own cgroup and tries it. On failure it restores the previous state and
     /// returns the reason, so that memory is polled instead.
-    pub fn prepare(bounds: Bounds) -> Result<Self, String> {
+    pub(crate) fn prepare(bounds: Bounds) -> Result<Self, String> {
         let read = |path: &str| {
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
             std::fs::read_to_string(path).unwrap_or_default()
@@ -170,12 +170,12 @@ impl Groups {
     }
 
     /// Returns true if the number of processes of all commands is limited.
-    pub fn counts_processes(&self) -> bool {
+    pub(crate) fn counts_processes(&self) -> bool {
         self.counts_processes
     }
 
     /// Makes a cgroup for one command.
-    pub fn make(&mut self) -> Result<Group, Fault> {
+    pub(crate) fn make(&mut self) -> Result<Group, Fault> {
         let step = "make a cgroup for the command";
         let name = self.next.to_string();
         self.next += 1;
@@ -200,17 +200,17 @@ impl Groups {
     }
 
     /// Assigns a cgroup to the command of this supervisor.
-    pub fn used_by(&mut self, supervisor: Pid, group: Group) {
+    pub(crate) fn used_by(&mut self, supervisor: Pid, group: Group) {
         self.used.insert(supervisor.as_raw(), group.name);
     }
 
     /// Removes a cgroup in which no process was started.
-    pub fn give_up(&self, group: &Group) {
+    pub(crate) fn give_up(&self, group: &Group) {
         let _ = unlinkat(&self.base, &group.name, AtFlags::REMOVEDIR);
     }
 
     /// Removes the cgroups of supervisors that have ended.
-    pub fn tidy(&mut self, is_there: impl Fn(i32) -> bool) {
+    pub(crate) fn tidy(&mut self, is_there: impl Fn(i32) -> bool) {
         let base = &self.base;
         // A cgroup whose last process is still exiting stays until the next call.
         self.used.retain(|supervisor, name| {
@@ -220,7 +220,7 @@ impl Groups {
     }
 
     /// Restores the original state. Called after the last command has ended.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.tidy(|_| false);
         let name = format!("{PREFIX}{}", self.launcher);
         let _ = unlinkat(&self.own, &name, AtFlags::REMOVEDIR);
@@ -241,7 +241,7 @@ impl Groups {
 impl Group {
     /// Returns true if a process of this cgroup was killed for exceeding the cgroup's limit.
     /// Returns false if only the whole system was out of memory.
-    pub fn was_ended(&self) -> bool {
+    pub(crate) fn was_ended(&self) -> bool {
         let mut buffer = [0; MOST_BYTES];
         let read = self.events.read_at(&mut buffer, 0).unwrap_or(0);
         std::str::from_utf8(&buffer[..read]).is_ok_and(was_ended)

@@ -25,10 +25,10 @@ use super::{landlock, mount, view};
 const MAX_COMMON_GIT_ENTRIES: usize = 1000;
 
 /// Directories that all worktrees write to.
-pub const SHARED: [&str; 4] = ["objects", "refs", "logs", "rr-cache"];
+pub(crate) const SHARED: [&str; 4] = ["objects", "refs", "logs", "rr-cache"];
 /// Files that all worktrees write, each through a file with a suffix (`common_list` in git's
 /// path.c).
-pub const SHARED_FILES: [&str; 4] = ["packed-refs", "shallow", "gc.pid", "gc.log"];
+pub(crate) const SHARED_FILES: [&str; 4] = ["packed-refs", "shallow", "gc.pid", "gc.log"];
 const SUFFIXES: [&str; 3] = ["", ".lock", ".new"];
 /// Entries below [`SHARED`] that belong to the main worktree alone.
 const OF_MAIN: [(&str, &str); 4] = [
@@ -54,13 +54,13 @@ pub fn cannot_hold(common: &Path) -> Option<&'static str> {
 
 /// Creates `logs` if missing, as in a bare repository without worktrees: git needs it but may not
 /// create a directory there.
-pub fn make_logs(common: &OwnedFd) {
+pub(crate) fn make_logs(common: &OwnedFd) {
     // If it exists, or cannot be created, git reports the problem.
     let _ = mkdirat(common, "logs", Mode::from_raw_mode(0o777));
 }
 
 /// Opens a directory of [`SHARED`]; `None` if there is none. A link is none.
-pub fn shared(common: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
+pub(crate) fn shared(common: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
     match mount::find(
         common,
         OsStr::new(name),
@@ -73,7 +73,7 @@ pub fn shared(common: &OwnedFd, name: &str) -> Result<Option<OwnedFd>, Errno> {
 
 /// Makes all entries read-only that git does not write, in the mount namespace of this process.
 /// Entries on the way to `places` are spared.
-pub fn hold(common: &Path, places: &[&Path]) -> Result<(), Fault> {
+pub(crate) fn hold(common: &Path, places: &[&Path]) -> Result<(), Fault> {
     let fault = || format!("hold what is in `{}`", common.display());
     let dir = mount::open_path(common)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

@@ -42,7 +42,7 @@ use super::{
 };
 
 /// State that all commands of a server share.
-pub struct Confinement {
+pub(crate) struct Confinement {
     start: Start,
     /// Child that still copies /etc into the view.
     copying: Option<Pid>,
@@ -105,7 +105,7 @@ impl SpareSupervisor {
 
 /// File descriptors attached to the request for one command.
 #[derive(Debug)]
-pub struct RequestDescriptors {
+pub(crate) struct RequestDescriptors {
     /// The supervisor's end of the command's socket.
     pub command: OwnedFd,
     /// The supervisor's end of the interception socket.
@@ -116,7 +116,7 @@ pub struct RequestDescriptors {
 
 impl RequestDescriptors {
     /// Assigns the descriptors of a request. `None` if there are fewer than the request needs.
-    pub fn sort(request: &Request, descriptors: Vec<OwnedFd>) -> Option<Self> {
+    pub(crate) fn sort(request: &Request, descriptors: Vec<OwnedFd>) -> Option<Self> {
         let mut descriptors = descriptors.into_iter();
         let command = descriptors.next()?;
         let channel = if request.intercept.is_some() {
@@ -151,7 +151,7 @@ impl RequestDescriptors {
 
 /// Resources that only the forked copy has.
 #[derive(Debug)]
-pub struct ForkedSupervisor {
+pub(crate) struct ForkedSupervisor {
     line: SupervisorLine,
     group: Option<Group>,
 }
@@ -164,7 +164,11 @@ type InterceptionSetup = (OwnedFd, Intercept, Option<DatagramNetwork>);
 
 impl Confinement {
     /// Builds the confinement of the plan.
-    pub fn build(mut plan: Plan, skips_of: SkipsOf, globs_of: GlobsOf) -> Result<Self, Fault> {
+    pub(crate) fn build(
+        mut plan: Plan,
+        skips_of: SkipsOf,
+        globs_of: GlobsOf,
+    ) -> Result<Self, Fault> {
         let scratch = plan.scratch.as_path();
         let most_bytes = plan.limits.memory_bytes;
         let open = |planned| Journal::open(planned, skips_of, most_bytes);
@@ -290,22 +294,22 @@ impl Confinement {
     }
 
     /// Returns true if there are walls to try.
-    pub fn has_walls(&self) -> bool {
+    pub(crate) fn has_walls(&self) -> bool {
         self.start.walls.is_some()
     }
 
     /// Waits for the rest of the setup, which runs while the walls are tried.
-    pub fn finish(&mut self) -> Result<(), Fault> {
+    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         self.copying.take().map_or(Ok(()), etc::wait_for_copy)
     }
 
     /// Answer of the launcher to the server.
-    pub fn hello(&self) -> &Hello {
+    pub(crate) fn hello(&self) -> &Hello {
         &self.hello
     }
 
     /// Also protects paths that the server found after the plan was made.
-    pub fn guard(&mut self, guard: &Guard) -> Result<(), Fault> {
+    pub(crate) fn guard(&mut self, guard: &Guard) -> Result<(), Fault> {
         let all = guard.protected.iter().chain(&guard.pinned);
         self.protected.extend(all.map(|path| path.as_path().into()));
         let Some(watcher) = &mut self.watcher else {
@@ -322,7 +326,7 @@ impl Confinement {
 
     /// Waits until one of `fds` is readable or closed, or until the timeout. Returns the ready
     /// ones. Handles events of running commands meanwhile.
-    pub fn wait_for<const N: usize>(
+    pub(crate) fn wait_for<const N: usize>(
         &mut self,
         fds: [Option<BorrowedFd<'_>>; N],
         timeout: Option<Duration>,
@@ -369,7 +373,7 @@ impl Confinement {
 
     /// Leaves the private directory, so that it can be removed. Called after the last command
     /// ended.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         if let Some(groups) = &mut self.groups {
             groups.leave();
         }
@@ -382,7 +386,7 @@ impl Confinement {
     /// others: the server knows when it is active (`exec/activity`).
     ///
     /// Adds a helper child that ends with the supervisor to `supervisors`.
-    pub fn hand_over(
+    pub(crate) fn hand_over(
         &mut self,
         request: Request,
         handed: &RequestDescriptors,
@@ -444,7 +448,7 @@ impl Confinement {
 
     /// Forgets commands whose supervisors are not in `supervisors`. Returns true if a spare
     /// supervisor should be made: not if there is one, or if the last one exited by itself.
-    pub fn tidy(&mut self, supervisors: &HashSet<i32>) -> bool {
+    pub(crate) fn tidy(&mut self, supervisors: &HashSet<i32>) -> bool {
         if !self.supervisors.is_empty() {
             self.watch_over();
             self.supervisors.retain(supervisors);
@@ -474,7 +478,7 @@ impl Confinement {
     }
 
     /// Ends the spare supervisor: no more commands will come.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if let Some(spare) = self.spare.take() {
             spare.end();
         }
@@ -482,7 +486,7 @@ impl Confinement {
 
     /// Forks the next spare supervisor, unless there is one, and adds it to `supervisors`. `None`
     /// in the parent.
-    pub fn copy(
+    pub(crate) fn copy(
         &mut self,
         supervisors: &mut HashSet<i32>,
     ) -> Result<Option<ForkedSupervisor>, Fault> {
@@ -534,7 +538,7 @@ impl Confinement {
     }
 
     /// Main function of the forked supervisor.
-    pub fn run_supervisor(mut self, copied: ForkedSupervisor) -> ! {
+    pub(crate) fn run_supervisor(mut self, copied: ForkedSupervisor) -> ! {
         let ForkedSupervisor { line, group } = copied;
         let line = Rc::new(line);
         // No descendant may keep the launcher's end of a socket or its watches open.

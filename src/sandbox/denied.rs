@@ -61,7 +61,7 @@ pub enum Denied {
 }
 
 /// Converts a path for display, with a length limit.
-pub fn display_path(path: PathBuf) -> RawString {
+pub(crate) fn display_path(path: PathBuf) -> RawString {
     let mut path = path.into_os_string().into_vec();
     path.truncate(MAX_DENIED_PATH_BYTES);
     RawString::from(OsStr::from_bytes(&path))

@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 
 /// Returns `most`, or one `part`-th of the descriptors that this process may have, whichever is
 /// less.
-pub fn at_most(most: usize, part: u64) -> usize {
+pub(crate) fn at_most(most: usize, part: u64) -> usize {
     share(most, part, getrlimit(Resource::Nofile).current)
 }
 

@@ -36,7 +36,7 @@ const MAX_ETC_DEPTH: usize = 16;
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 /// Source of /etc in the view.
-pub enum EtcSource {
+pub(crate) enum EtcSource {
     Mount(OwnedFd),
     /// The world-readable files of /etc, to be copied.
     Copy(OwnedFd),
@@ -44,7 +44,7 @@ pub enum EtcSource {
 
 impl EtcSource {
     /// Chooses the source: a copy for root, the mount for other users.
-    pub fn choose() -> Result<Self, Fault> {
+    pub(crate) fn choose() -> Result<Self, Fault> {
         if rustix::process::geteuid().is_root() {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             return openat(CWD, "/etc", flags, Mode::empty())
@@ -59,7 +59,7 @@ impl EtcSource {
     /// Puts /etc below the new root, which has no mounts yet, and then applies `changes`. A forked
     /// child, which is returned, makes the copy while this process continues. It has no additional
     /// capabilities.
-    pub fn put(
+    pub(crate) fn put(
         &self,
         root: &OwnedFd,
         changes: &dyn Fn(&OwnedFd) -> Result<(), Fault>,
@@ -98,7 +98,7 @@ impl EtcSource {
 }
 
 /// Waits until the copy is complete.
-pub fn wait_for_copy(copying: Pid) -> Result<(), Fault> {
+pub(crate) fn wait_for_copy(copying: Pid) -> Result<(), Fault> {
     match waitpid(copying, None) {
         Ok(WaitStatus::Exited(_, 0)) => Ok(()),
         _ => Err(Fault::because(
@@ -194,7 +194,7 @@ fn copy_file(file: &OwnedFd, to: &OwnedFd, name: &std::ffi::CStr, room: &mut u64
 
 /// Opens the system's resolv.conf and returns its path, if it lies outside /etc. Commands on the
 /// system's network need it at the same path.
-pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
+pub(crate) fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
     if network != Network::Host {
         return None;
     }
@@ -204,14 +204,14 @@ pub fn resolver(network: Network) -> Option<(PathBuf, OwnedFd)> {
 }
 
 /// Path of the system's resolv.conf, if it lies outside /etc.
-pub fn resolver_path() -> Option<PathBuf> {
+pub(crate) fn resolver_path() -> Option<PathBuf> {
     std::fs::canonicalize(RESOLV_CONF)
         .ok()
         .filter(|place| !place.starts_with("/etc"))
 }
 
 /// Replaces resolv.conf with `text`, which names no reachable server.
-pub fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
+pub(crate) fn no_resolver(root: &OwnedFd, text: &str) -> Result<(), Fault> {
     let step = "put a resolv.conf";
     let flags = OFlags::CREATE | OFlags::TRUNC | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = openat(root, "run/resolv.conf", flags, Mode::from_raw_mode(0o644)).step(step)?;
@@ -258,14 +258,14 @@ pub fn own_host_names() -> [String; 2] {
 }
 
 /// Writes a hosts file with only the names of this machine.
-pub fn own_names(root: &OwnedFd) -> Result<(), Fault> {
+pub(crate) fn own_names(root: &OwnedFd) -> Result<(), Fault> {
     let names = own_host_names().join(" ");
     let text = format!("127.0.0.1 {names}\n::1 localhost\n");
     replace(root, "etc/hosts", "run/hosts", text.as_bytes()).step("put a hosts")
 }
 
 /// Writes a passwd entry with `home` and an existing shell, for programs that ignore HOME.
-pub fn own_entry(root: &OwnedFd, home: &str) -> Result<(), Fault> {
+pub(crate) fn own_entry(root: &OwnedFd, home: &str) -> Result<(), Fault> {
     let step = "put a passwd";
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(file) = openat(root, "etc/passwd", flags, Mode::empty()) else {

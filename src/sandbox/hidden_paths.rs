@@ -39,7 +39,7 @@ pub(super) const MEANWHILE: &str = "/mnt";
 const EMPTY_MEANWHILE: [&str; 2] = ["/mnt/empty", "/mnt/nothing"];
 
 /// Returns the patterns of the plan, with what a survey found; `None` if it has none.
-pub fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
+pub(crate) fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, Fault> {
     let Some(planned) = &plan.hide else {
         return Ok(None);
     };
@@ -71,7 +71,7 @@ pub fn by_patterns(plan: &Plan, globs_of: GlobsOf) -> Result<Option<Arc<Hide>>, 
 
 /// Covers all hidden files of the plan, and kernel filesystems. This process lives in the view.
 /// Fails if another file is found there.
-pub fn cover(plan: &Plan) -> Result<(), Fault> {
+pub(crate) fn cover(plan: &Plan) -> Result<(), Fault> {
     let [file, directory] = EMPTY;
     let step = "make an empty file and an empty directory";
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -118,7 +118,7 @@ fn cover_with_empty(there: &OwnedFd, step: &str) -> Result<(), Fault> {
 }
 
 /// Path of a hidden file.
-pub struct HiddenPath {
+pub(crate) struct HiddenPath {
     path: PathBuf,
     /// The outermost allowed directory that contains it.
     root: PathBuf,
@@ -126,7 +126,7 @@ pub struct HiddenPath {
 
 impl HiddenPath {
     /// Lists all hidden files of the plan.
-    pub fn all(plan: &Plan) -> Vec<Self> {
+    pub(crate) fn all(plan: &Plan) -> Vec<Self> {
         plan.hidden
             .iter()
             .filter_map(|hidden| Self::of(plan, hidden))
@@ -211,7 +211,7 @@ impl HiddenPath {
 
 /// Covers files that have replaced hidden ones since the last command started, in the mount
 /// namespace of this process.
-pub fn cover_again(all: &[HiddenPath]) -> Result<(), Fault> {
+pub(crate) fn cover_again(all: &[HiddenPath]) -> Result<(), Fault> {
     let bare = all
         .iter()
         .map(|at| Ok(at.uncovered_file()?.map(|there| (at, there))))

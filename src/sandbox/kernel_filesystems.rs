@@ -35,7 +35,7 @@ fn visible_directories(plan: &Plan) -> Vec<PathBuf> {
 
 /// Check for kernel filesystems outside the view. It repeats only if the mount table changed.
 #[derive(Debug)]
-pub struct MountCheck {
+pub(crate) struct MountCheck {
     shown: Vec<PathBuf>,
     table: OwnedFd,
     is_clear: bool,
@@ -43,7 +43,7 @@ pub struct MountCheck {
 
 impl MountCheck {
     /// Creates a check that has not run yet.
-    pub fn new(plan: &Plan) -> Result<Self, Fault> {
+    pub(crate) fn new(plan: &Plan) -> Result<Self, Fault> {
         let table = open(
             "/proc/self/mountinfo",
             OFlags::RDONLY | OFlags::CLOEXEC,
@@ -58,7 +58,7 @@ impl MountCheck {
     }
 
     /// Fails if there is a kernel filesystem.
-    pub fn refuse(&mut self) -> Result<(), Fault> {
+    pub(crate) fn refuse(&mut self) -> Result<(), Fault> {
         self.is_clear &= !mounts::has_changed(&self.table);
         if self.is_clear {
             return Ok(());
@@ -77,7 +77,7 @@ impl MountCheck {
 }
 
 /// Visits each kernel filesystem below paths that the plan shows to commands, like [`MountCheck`].
-pub fn each(
+pub(crate) fn each(
     plan: &Plan,
     visit: impl FnMut(&Mount, &OwnedFd) -> Result<(), Fault>,
 ) -> Result<(), Fault> {

@@ -8,7 +8,7 @@ use nix::unistd::{Pid, getpid};
 
 /// Scope of one command's processes. Each variant proves that signals stay within.
 #[derive(Debug)]
-pub enum KillScope {
+pub(crate) enum KillScope {
     /// This process is process 1 of a pid namespace: `kill(-1)` signals all others in it.
     PidNamespace(FirstProcess),
     /// This process has entered a Landlock domain that scopes signals: `kill(-1)` signals the
@@ -21,24 +21,24 @@ pub enum KillScope {
 
 /// Proof that this process is process 1 of its pid namespace.
 #[derive(Debug)]
-pub struct FirstProcess(());
+pub(crate) struct FirstProcess(());
 
 impl FirstProcess {
     /// Checks it; `None` if it is not.
-    pub fn check() -> Option<Self> {
+    pub(crate) fn check() -> Option<Self> {
         (getpid() == Pid::from_raw(1)).then_some(Self(()))
     }
 }
 
 /// Proof that this process is in a Landlock domain that scopes signals.
 #[derive(Debug)]
-pub struct SignalScope(());
+pub(crate) struct SignalScope(());
 
 impl SignalScope {
     /// Checks it: in the domain, this process cannot even probe its parent, which is outside.
     ///
     /// `None` if the parent can be signalled; then `kill(-1)` would reach foreign processes.
-    pub fn check() -> Option<Self> {
+    pub(crate) fn check() -> Option<Self> {
         let parent = nix::unistd::getppid();
         (parent.as_raw() > 0 && kill(parent, None) == Err(Errno::EPERM)).then_some(Self(()))
     }
@@ -46,7 +46,7 @@ impl SignalScope {
 
 impl KillScope {
     /// Sends `signal` to every process of the command.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         match self {
             // The only possible failure is that no process is left.
             Self::PidNamespace(_) | Self::Scope(_) => drop(kill(Pid::from_raw(-1), signal)),
@@ -59,23 +59,23 @@ impl KillScope {
     }
 
     /// Returns true if one signal reaches all processes: none can be born unseen meanwhile.
-    pub fn is_atomic(&self) -> bool {
+    pub(crate) fn is_atomic(&self) -> bool {
         !matches!(self, Self::Descendants)
     }
 }
 
 /// Returns the descendants of this process, as currently found (proc(5): `task/TID/children`).
-pub fn descendants() -> Vec<Pid> {
+pub(crate) fn descendants() -> Vec<Pid> {
     each_descendant().collect()
 }
 
 /// Iterates lazily over the descendants of this process.
-pub fn each_descendant() -> impl Iterator<Item = Pid> {
+pub(crate) fn each_descendant() -> impl Iterator<Item = Pid> {
     below(vec![getpid()])
 }
 
 /// Returns the children of this process that are not in `known`, with their descendants.
-pub fn strays(known: &HashSet<i32>) -> Vec<Pid> {
+pub(crate) fn strays(known: &HashSet<i32>) -> Vec<Pid> {
     let mut found: Vec<Pid> = children(getpid())
         .into_iter()
         .filter(|child| !known.contains(&child.as_raw()))

@@ -23,7 +23,7 @@ const MEMORY_WATCH_FDS: usize = 16_384;
 
 /// Memory polling of one command.
 #[derive(Debug)]
-pub struct MemoryWatch {
+pub(crate) struct MemoryWatch {
     most_bytes: u64,
     /// `true` if this process's ipc namespace belongs to the command.
     with_ipc: bool,
@@ -41,7 +41,7 @@ struct MemoryUse {
 impl MemoryWatch {
     /// Creates a watch with the limit `most_bytes`. `with_ipc`: the command has its own ipc
     /// namespace, and this process is in it.
-    pub fn new(most_bytes: u64, with_ipc: bool) -> Self {
+    pub(crate) fn new(most_bytes: u64, with_ipc: bool) -> Self {
         Self {
             most_bytes,
             with_ipc,
@@ -52,7 +52,7 @@ impl MemoryWatch {
 
     /// Returns true if the descendants of this process exceed the limit. Polls at most ten times a
     /// second, and less often if polling would take more than half of the time.
-    pub fn is_over(&mut self) -> bool {
+    pub(crate) fn is_over(&mut self) -> bool {
         let begun = Instant::now();
         if begun < self.next {
             return false;
@@ -177,7 +177,7 @@ fn of_system_v(line: &str, bytes: fn(&[u64]) -> Option<u64>) -> u64 {
 }
 
 /// Returns the machine's count of OOM kills since boot; `None` if it cannot be read.
-pub fn kernel_kills() -> Option<u64> {
+pub(crate) fn kernel_kills() -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     let mut file = std::fs::File::open("/proc/vmstat").ok()?;
     // Each read recounts everything, so there are as few as possible.

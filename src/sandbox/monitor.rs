@@ -20,7 +20,7 @@ use super::unix_sockets::{Owner, SocketFiles, UnixSockets};
 use super::wire::Changed;
 
 /// Work for the walls of one command while it runs. The default is to do nothing.
-pub trait Monitor {
+pub(crate) trait Monitor {
     /// Descriptors to poll besides the supervisor's own.
     fn waits_for(&self) -> [Option<BorrowedFd<'_>>; 2] {
         [None; 2]
@@ -58,11 +58,11 @@ pub trait Monitor {
 }
 
 /// Monitor without walls: it only serves intercepted calls.
-pub struct WithoutWalls(BrokerSlot<'static>);
+pub(crate) struct WithoutWalls(BrokerSlot<'static>);
 
 impl WithoutWalls {
     /// Creates a monitor with the interceptor of network calls, if any.
-    pub fn new(interceptor: Option<Interceptor>) -> Self {
+    pub(crate) fn new(interceptor: Option<Interceptor>) -> Self {
         Self(BrokerSlot::new(interceptor, None))
     }
 }
@@ -189,7 +189,7 @@ impl<'a> BrokerSlot<'a> {
 }
 
 /// Rules for the names that a command in its own root creates, opens and moves.
-pub struct NamingRules {
+pub(crate) struct NamingRules {
     pub hide: Option<Arc<Hide>>,
     pub places: Places,
     /// Line to the launcher, if any.
@@ -198,7 +198,7 @@ pub struct NamingRules {
 
 /// Monitor of a command in its own root: mounts enforce read-only paths, and the broker handles the
 /// rest.
-pub struct InView<'a> {
+pub(crate) struct InView<'a> {
     /// Kernel counters of packets without a route, for all commands, and their value when this
     /// command began.
     refused: Option<(&'a RouteCounters, u64)>,
@@ -210,7 +210,7 @@ pub struct InView<'a> {
 
 impl<'a> InView<'a> {
     /// Records the counters' values; uses `before` if it is already known.
-    pub fn new(
+    pub(crate) fn new(
         counters: Option<&'a RouteCounters>,
         before: Option<u64>,
         interceptor: Option<Interceptor>,
@@ -289,7 +289,7 @@ impl InView<'_> {
 
 /// Monitor of a command on the system's own root: the broker performs its permitted metadata
 /// changes and reads of attributes.
-pub struct OnSystem<'a> {
+pub(crate) struct OnSystem<'a> {
     broker: BrokerSlot<'a>,
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
@@ -300,7 +300,7 @@ pub struct OnSystem<'a> {
 impl<'a> OnSystem<'a> {
     /// Creates a monitor that permits metadata changes below `writable` but not below `protected`,
     /// and reads of attributes below `readable`.
-    pub fn new(
+    pub(crate) fn new(
         writable: Vec<PathBuf>,
         protected: Vec<PathBuf>,
         readable: Vec<PathBuf>,

@@ -123,7 +123,7 @@ pub(super) fn may_change(dir: &OwnedFd) -> bool {
 
 /// Makes the entry of this name in `dir`, if any, read-only in this mount namespace. A symlink is
 /// not followed.
-pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
+pub(crate) fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
     let fault = || format!("make `{}` read-only", name.display());
     match find(dir, name, OFlags::NOFOLLOW).step_with(fault)? {
         Some(there) => DetachedMount::of(there)
@@ -137,21 +137,21 @@ pub fn make_read_only(dir: &OwnedFd, name: &OsStr) -> Result<(), Fault> {
 ///
 /// The kernel walks all mounts of a directory tree when a part of it is copied (`copy_tree` of
 /// fs/namespace.c). So all copies are made before the first one is attached.
-pub struct DetachedMount {
+pub(crate) struct DetachedMount {
     there: OwnedFd,
     copy: OwnedFd,
 }
 
 impl DetachedMount {
     /// Clones the mount of an open file or directory.
-    pub fn of(there: OwnedFd) -> io::Result<Self> {
+    pub(crate) fn of(there: OwnedFd) -> io::Result<Self> {
         Ok(Self {
             copy: copy(&there)?,
             there,
         })
     }
 
-    pub fn attach(self) -> io::Result<()> {
+    pub(crate) fn attach(self) -> io::Result<()> {
         if attach(&self.copy, &self.there)? {
             set(&self.copy, MountAttributes::READ_ONLY, true)
         } else {
@@ -163,7 +163,7 @@ impl DetachedMount {
 /// Bind-mounts a directory, found in `above`, over itself, so that it cannot be moved in this mount
 /// namespace. It stays as writable as before. Returns the mounted directory; `None` if it was
 /// removed meanwhile.
-pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
+pub(crate) fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
     let step = "hold a directory in its place";
     // It is a mount point already.
     if mount_of(above).step(step)? != mount_of(&dir).step(step)? {
@@ -174,7 +174,7 @@ pub fn nail(above: &OwnedFd, dir: OwnedFd) -> Result<Option<OwnedFd>, Fault> {
 }
 
 /// Bind-mounts the file at a path, read-only, over an open one.
-pub fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
+pub(crate) fn cover(file: &OwnedFd, with: &Path) -> io::Result<()> {
     let copy = clone_tree(with)?;
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(&copy, "", file, "", flags)?;
@@ -208,7 +208,7 @@ pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Creates a small detached tmpfs.
-pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
+pub(crate) fn file_system_in_memory() -> Result<OwnedFd, Fault> {
     file_system(
         "tmpfs",
         &[("mode", "0755"), ("size", &CERTIFICATES_BYTES.to_string())],
@@ -217,7 +217,7 @@ pub fn file_system_in_memory() -> Result<OwnedFd, Fault> {
 }
 
 /// Fails unless the tree is the directory that policy opened when the server started.
-pub fn same(tree: &OwnedFd, place: &CanonicalPath) -> Result<(), Fault> {
+pub(crate) fn same(tree: &OwnedFd, place: &CanonicalPath) -> Result<(), Fault> {
     let stat = fstat(tree).step("fstat")?;
     if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
         return Ok(());
@@ -264,7 +264,7 @@ pub(super) fn file_system(
 }
 
 /// Opens a path of the view for the rules of Landlock.
-pub fn open_path(path: &Path) -> Result<OwnedFd, Fault> {
+pub(crate) fn open_path(path: &Path) -> Result<OwnedFd, Fault> {
     open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .step_with(|| format!("open `{}`", path.display()))
 }

@@ -26,7 +26,7 @@ const MOST_PIDS: u64 = 4 * 1024 * 1024;
 
 /// Enters the namespaces. From here on this process has all capabilities inside them and none
 /// outside.
-pub fn enter(network: Network) -> Result<(), Fault> {
+pub(crate) fn enter(network: Network) -> Result<(), Fault> {
     let watches = WATCHES.map(|name| (name, share(name)));
     let powers = rustix::thread::capabilities(None).step("capget")?.effective;
     if powers.contains(CapabilitySet::SETUID | CapabilitySet::SETGID) {
@@ -51,14 +51,14 @@ pub fn enter(network: Network) -> Result<(), Fault> {
 }
 
 /// Enters a new network namespace with only a loopback device.
-pub fn enter_own_loopback() -> Result<(), Fault> {
+pub(crate) fn enter_own_loopback() -> Result<(), Fault> {
     sys::unshare(UnshareFlags::NEWNET).step("unshare the network namespace")?;
     switch_loopback_on()
 }
 
 /// Like [`enter_own_loopback`] without capabilities: enters a new user namespace first, without ID
 /// maps.
-pub fn enter_quiet() -> Result<(), Fault> {
+pub(crate) fn enter_quiet() -> Result<(), Fault> {
     let own = sys::unshare(UnshareFlags::NEWNET);
     let own = own.or_else(|_| sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET));
     own.step("unshare the network namespace")?;
@@ -120,7 +120,7 @@ fn enter_with_all_ids() -> Result<(), Fault> {
 
 /// Creates a user namespace with only unused IDs mapped: through its map, every file belongs to
 /// nobody.
-pub fn of_nobody() -> Result<OwnedFd, Fault> {
+pub(crate) fn of_nobody() -> Result<OwnedFd, Fault> {
     /// The highest ID except the invalid one.
     const NOBODYS: u32 = u32::MAX - 1;
     let step = "make a user namespace of nobody";
@@ -158,7 +158,7 @@ pub fn of_nobody() -> Result<OwnedFd, Fault> {
 /// Returns true if the processes of root's commands can be limited. The kernel applies no
 /// `RLIMIT_NPROC` to root in any user namespace (`copy_process` in the kernel's fork.c). Since
 /// Linux 6.14 each pid namespace has its own `pid_max`; before, it was global.
-pub fn can_bound_root() -> bool {
+pub(crate) fn can_bound_root() -> bool {
     rustix::system::uname()
         .release()
         .to_str()
@@ -174,7 +174,7 @@ fn has_own_pid_max(release: &str) -> bool {
 
 /// Limits the processes of this pid namespace, if this is root. Requires [`can_bound_root`], and a
 /// first process with its own /proc.
-pub fn bound_root(processes: u64) -> Result<(), Fault> {
+pub(crate) fn bound_root(processes: u64) -> Result<(), Fault> {
     if !geteuid().is_root() {
         return Ok(());
     }

@@ -40,7 +40,7 @@ const PATH: &[u8] = b"PATH=";
 
 /// Standard streams of a program.
 #[derive(Debug)]
-pub enum Streams {
+pub(crate) enum Streams {
     Separate([OwnedFd; 3]),
     /// The slave side of a terminal for all three streams, which becomes the controlling terminal.
     Terminal(OwnedFd),
@@ -48,7 +48,7 @@ pub enum Streams {
 
 /// Common settings for every program of this launcher.
 #[derive(Debug)]
-pub struct Start {
+pub(crate) struct Start {
     /// Tier of the commands.
     pub tier: Tier,
     /// Walls, if any.
@@ -63,7 +63,12 @@ impl Start {
     /// Becomes the program. On failure it sends [`Event::Refused`] to `birth` and exits; on
     /// success, execve(2) closes `birth`. Before that it sends the seccomp listener, with
     /// [`Event::Started`] or [`Event::Listens`].
-    pub fn become_program(&self, request: &Request, streams: &Streams, birth: &OwnedFd) -> ! {
+    pub(crate) fn become_program(
+        &self,
+        request: &Request,
+        streams: &Streams,
+        birth: &OwnedFd,
+    ) -> ! {
         let Err(fault) = self.go(request, streams, birth);
         let refused = Event::refused(&fault);
         let _ = send_event(birth, &refused, None);
@@ -286,7 +291,7 @@ fn limit_open_files(limits: &Limits) -> Result<(), Fault> {
 ///
 /// A descriptor from another process would not do: it would refer to the mounts of the process that
 /// opened it, outside all walls.
-pub fn working_directory(place: &CanonicalPath) -> Result<OwnedFd, Fault> {
+pub(crate) fn working_directory(place: &CanonicalPath) -> Result<OwnedFd, Fault> {
     let (dir, now) = directory_at(&place.path)?;
     if now == *place {
         Ok(dir)
@@ -296,7 +301,7 @@ pub fn working_directory(place: &CanonicalPath) -> Result<OwnedFd, Fault> {
 }
 
 /// Opens the directory that this process sees at a path.
-pub fn directory_at(path: &RawString) -> Result<(OwnedFd, CanonicalPath), Fault> {
+pub(crate) fn directory_at(path: &RawString) -> Result<(OwnedFd, CanonicalPath), Fault> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     #[expect(

@@ -47,7 +47,7 @@ const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CL
 
 /// A path in a read-write directory, and the outermost such directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Guarded {
+pub(crate) struct Guarded {
     path: PathBuf,
     /// A mount point of the view, so that it cannot be moved.
     root: PathBuf,
@@ -55,7 +55,7 @@ pub struct Guarded {
 
 impl Guarded {
     /// Creates it; `None` if the path lies in none of these read-write directories.
-    pub fn new<'a>(path: &Path, writable: impl Iterator<Item = &'a Path>) -> Option<Self> {
+    pub(crate) fn new<'a>(path: &Path, writable: impl Iterator<Item = &'a Path>) -> Option<Self> {
         let root = writable
             .filter(|root| path.starts_with(root))
             .min_by_key(|root| root.as_os_str().len())?;
@@ -66,11 +66,11 @@ impl Guarded {
     }
 
     /// Returns true if it is the read-write directory itself.
-    pub fn is_root(&self) -> bool {
+    pub(crate) fn is_root(&self) -> bool {
         self.path == self.root
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -83,7 +83,7 @@ impl Guarded {
     ///
     /// The mount moves with the file or directory. The supervisor moves no directory above it
     /// (`opens`), so that the next command finds it in its place.
-    pub fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
+    pub(crate) fn hold<'a>(all: impl Iterator<Item = &'a Self>) -> Result<(), Fault> {
         let (mut last, mut copies) = (None, Vec::new());
         let attach = |copies: &mut Vec<DetachedMount>| {
             copies
@@ -185,7 +185,7 @@ struct WatchedPath {
 
 /// Keeps all protected paths in their recorded state.
 #[derive(Debug)]
-pub struct Watcher {
+pub(crate) struct Watcher {
     events: OwnedFd,
     writable: Vec<PathBuf>,
     paths: Vec<WatchedPath>,
@@ -202,7 +202,7 @@ impl Watcher {
     /// Creates a watcher for these read-write directories, without watches. Must be called before
     /// this process enters the user namespace of commands: their watches are counted there, and
     /// cannot use up the limit of this process.
-    pub fn new<'a>(writable: impl Iterator<Item = &'a Path>) -> Result<Self, Fault> {
+    pub(crate) fn new<'a>(writable: impl Iterator<Item = &'a Path>) -> Result<Self, Fault> {
         let step = "watch protected paths (inotify_init1; the system lets each user have fs.inotify.max_user_instances)";
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).step(step)?;
         let (writable, paths, names) = (
@@ -226,7 +226,7 @@ impl Watcher {
     ///
     /// If a path cannot be read, all are registered nevertheless, and no command starts before they
     /// are recorded ([`Self::note_all`]).
-    pub fn guard<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Result<(), Fault> {
+    pub(crate) fn guard<'a>(&mut self, paths: impl Iterator<Item = &'a Path>) -> Result<(), Fault> {
         self.guard_all(paths, false)
     }
 
@@ -255,7 +255,7 @@ impl Watcher {
 
     /// Removes a directory in which a command left only protected paths of a repository. They stay
     /// protected.
-    pub fn remove(&mut self, path: &Path) -> Result<(), Errno> {
+    pub(crate) fn remove(&mut self, path: &Path) -> Result<(), Errno> {
         let guarded = self
             .guarded(path)
             .filter(|guarded| !guarded.is_root())
@@ -305,7 +305,7 @@ impl Watcher {
         unlinkat(&above, name, AtFlags::REMOVEDIR)
     }
 
-    pub fn into_writable(self) -> Vec<PathBuf> {
+    pub(crate) fn into_writable(self) -> Vec<PathBuf> {
         self.writable
     }
 
@@ -322,14 +322,14 @@ impl Watcher {
     }
 
     /// Calls [`Self::sweep`]; a failure delays the next command.
-    pub fn sweep_or_warn(&mut self) {
+    pub(crate) fn sweep_or_warn(&mut self) {
         if let Err(fault) = self.sweep() {
             tracing::warn!("what commands put at protected paths may still be there: {fault}");
         }
     }
 
     /// Records the changed paths again. Called while no command runs.
-    pub fn note_all(&mut self) -> Result<(), Fault> {
+    pub(crate) fn note_all(&mut self) -> Result<(), Fault> {
         self.sweep()?;
         while let Some(touched) = self.affected_paths()? {
             for index in touched {
@@ -346,7 +346,7 @@ impl Watcher {
 
     /// Moves unrecorded files away while commands run. Returns the reason if all commands have to
     /// be ended.
-    pub fn settle(&mut self) -> Option<Denied> {
+    pub(crate) fn settle(&mut self) -> Option<Denied> {
         let settled = self.settle_touched();
         self.is_unsettled |= settled.is_err();
         let unwatched = |fault: Fault| Denied::Unwatched(fault.to_string().into());
@@ -356,12 +356,12 @@ impl Watcher {
     }
 
     /// Number of the last appearance.
-    pub fn appearances(&self) -> u64 {
+    pub(crate) fn appearances(&self) -> u64 {
         self.appearances
     }
 
     /// Paths with an appearance after this number, as far as known.
-    pub fn appeared_since(&self, number: u64) -> Vec<RawString> {
+    pub(crate) fn appeared_since(&self, number: u64) -> Vec<RawString> {
         let paths = self
             .paths
             .iter()
@@ -374,7 +374,7 @@ impl Watcher {
     }
 
     /// Paths that each command has to protect. A path of which no part exists is left out.
-    pub fn places(&self) -> Vec<Guarded> {
+    pub(crate) fn places(&self) -> Vec<Guarded> {
         let begun = self
             .paths
             .iter()
@@ -395,7 +395,7 @@ impl Watcher {
     }
 
     /// Creates a [`Guarded`]; `None` if the path lies in none of the read-write directories.
-    pub fn guarded(&self, path: &Path) -> Option<Guarded> {
+    pub(crate) fn guarded(&self, path: &Path) -> Option<Guarded> {
         Guarded::new(path, self.writable.iter().map(PathBuf::as_path))
     }
 

@@ -7,7 +7,7 @@ use super::wire::Exit;
 
 /// Result of an attempt to reap a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReapResult {
+pub(crate) enum ReapResult {
     /// This child has ended.
     Ended(Pid, Exit),
     /// No child has ended yet.
@@ -17,7 +17,7 @@ pub enum ReapResult {
 }
 
 /// Reaps one ended child, if there is one.
-pub fn reap_one() -> ReapResult {
+pub(crate) fn reap_one() -> ReapResult {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => match (status.exit_status(), status.terminating_signal()) {

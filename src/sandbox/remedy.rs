@@ -14,7 +14,7 @@ const APPARMOR: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
 const STATUS: &str = "/proc/self/status";
 
 /// Adds the remedy to a fault, if known.
-pub fn with_remedy(fault: Fault) -> Fault {
+pub(crate) fn with_remedy(fault: Fault) -> Fault {
     let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
     match remedy(
         fault.errno(),

@@ -9,7 +9,7 @@ const MOST_BYTES: usize = 16 * 1024;
 /// Open counters (proc(5), `net/snmp` and `net/snmp6`) of the network namespace in which they were
 /// opened. They stay open, because opening takes longer than reading.
 #[derive(Debug)]
-pub struct RouteCounters {
+pub(crate) struct RouteCounters {
     version_4: File,
     /// `None` without IPv6.
     version_6: Option<File>,
@@ -17,7 +17,7 @@ pub struct RouteCounters {
 
 impl RouteCounters {
     /// Opens the counters of this process's network namespace; `None` if that fails.
-    pub fn open() -> Option<Self> {
+    pub(crate) fn open() -> Option<Self> {
         Some(Self {
             version_4: open("/proc/self/net/snmp")?,
             version_6: open("/proc/self/net/snmp6"),
@@ -25,7 +25,7 @@ impl RouteCounters {
     }
 
     /// Number of packets and connections without a route, until now. `None` if it cannot be read.
-    pub fn refused(&self) -> Option<u64> {
+    pub(crate) fn refused(&self) -> Option<u64> {
         let mut buffer = [0; MOST_BYTES];
         let version_4 = of_version_4(read(&self.version_4, &mut buffer)?)?;
         let version_6 = self

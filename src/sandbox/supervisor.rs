@@ -49,7 +49,7 @@ const INTERCEPTED_LOOK_MS: u64 = 200;
 const HUNG_UP: Exit = Exit::Signal(Signal::SIGHUP as i32);
 
 /// A command and its supervision, from start to end.
-pub struct Supervisor<'a> {
+pub(crate) struct Supervisor<'a> {
     /// Set of processes to signal.
     pub kill_scope: KillScope,
     /// The server's side of the command.
@@ -74,7 +74,7 @@ pub struct Supervisor<'a> {
 
 impl Supervisor<'_> {
     /// Runs the command and reports to the server. Returns after the last process has ended.
-    pub fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
+    pub(crate) fn run(mut self, request: &Request, stdio: Vec<OwnedFd>) {
         if let Err(fault) = self.supervise(request, stdio) {
             self.kill_scope.signal(Signal::SIGKILL);
             let last = Event::failed(&fault, self.may_have_begun);
@@ -600,7 +600,7 @@ fn separate(stdio: Vec<OwnedFd>) -> Result<Streams, Fault> {
 }
 
 /// Waits until one of `fds` is readable or closed, or until the timeout. Returns the ready ones.
-pub fn wait_for<const N: usize>(
+pub(crate) fn wait_for<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     timeout: Option<Duration>,
 ) -> Result<[bool; N], Fault> {
@@ -609,7 +609,7 @@ pub fn wait_for<const N: usize>(
 
 /// Waits like [`wait_for`] with additional descriptors. Returns the events of each of `fds`, and
 /// the indexes of the ready descriptors in `more`.
-pub fn wait_for_more<const N: usize>(
+pub(crate) fn wait_for_more<const N: usize>(
     fds: [Option<BorrowedFd<'_>>; N],
     more: &[BorrowedFd<'_>],
     timeout: Option<Duration>,

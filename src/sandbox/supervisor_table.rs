@@ -169,7 +169,7 @@ impl AsFd for SupervisorLine {
 
 /// Running commands of one launcher.
 #[derive(Debug, Default)]
-pub struct SupervisorTable {
+pub(crate) struct SupervisorTable {
     /// Entries by process number of the supervisor.
     running: HashMap<i32, RunningCommand>,
     /// Number of commands begun, without resident ones.
@@ -191,7 +191,7 @@ struct RunningCommand {
 
 impl SupervisorTable {
     /// Registers a supervisor that received a command.
-    pub fn begin(&mut self, supervisor: i32, line: OwnedFd, stays: bool, appearances: u64) {
+    pub(crate) fn begin(&mut self, supervisor: i32, line: OwnedFd, stays: bool, appearances: u64) {
         let began_alone = self.running.values().all(|entry| entry.stays);
         self.begun += u64::from(!stays);
         let begun = self.begun;
@@ -208,12 +208,12 @@ impl SupervisorTable {
     }
 
     /// Returns true if no command runs.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.running.is_empty()
     }
 
     /// Sockets to poll, with the supervisor of each.
-    pub fn lines(&self) -> (Vec<i32>, Vec<BorrowedFd<'_>>) {
+    pub(crate) fn lines(&self) -> (Vec<i32>, Vec<BorrowedFd<'_>>) {
         self.running
             .iter()
             .filter_map(|(supervisor, entry)| Some((*supervisor, entry.line.as_ref()?.as_fd())))
@@ -225,7 +225,7 @@ impl SupervisorTable {
     /// - For an account, answers with it.
     /// - For a removal, returns the path; the supervisor waits for [`SupervisorTable::removed`].
     /// - At end of stream, forgets the socket. The command may still be running.
-    pub fn hear(
+    pub(crate) fn hear(
         &mut self,
         supervisor: i32,
         appearances: u64,
@@ -268,7 +268,7 @@ impl SupervisorTable {
     }
 
     /// Reports the result of a removal to a supervisor.
-    pub fn removed(&self, supervisor: i32, result: Result<(), Errno>) {
+    pub(crate) fn removed(&self, supervisor: i32, result: Result<(), Errno>) {
         if let Some(line) = self
             .running
             .get(&supervisor)
@@ -284,7 +284,7 @@ impl SupervisorTable {
     }
 
     /// Orders all supervisors to end their commands.
-    pub fn end_all(&self, why: &Denied) {
+    pub(crate) fn end_all(&self, why: &Denied) {
         for line in self
             .running
             .values()
@@ -297,7 +297,7 @@ impl SupervisorTable {
     }
 
     /// Forgets commands whose supervisors are not in `supervisors`.
-    pub fn retain(&mut self, supervisors: &HashSet<i32>) {
+    pub(crate) fn retain(&mut self, supervisors: &HashSet<i32>) {
         self.running
             .retain(|supervisor, _| supervisors.contains(supervisor));
     }

@@ -6,7 +6,7 @@ use super::plan::{Plan, Tier};
 use super::walls::Walls;
 
 /// Lists the gaps, one line each. Gaps by the operator's choice are in [`super::explain`].
-pub fn gaps(
+pub(crate) fn gaps(
     plan: &Plan,
     walls: Option<&Walls>,
     counts_processes: bool,

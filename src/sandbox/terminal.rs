@@ -9,7 +9,7 @@ use super::fault::{Fault, StepContext};
 
 /// Opens a pseudoterminal of this size: slave, then master. Neither becomes this process's
 /// controlling terminal.
-pub fn open(rows: u16, columns: u16) -> Result<(OwnedFd, OwnedFd), Fault> {
+pub(crate) fn open(rows: u16, columns: u16) -> Result<(OwnedFd, OwnedFd), Fault> {
     let server = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
         .step("open /dev/ptmx")?;
     unlockpt(&server).step("unlock the terminal")?;

@@ -43,11 +43,11 @@ const SHARED_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Candidates for HOME of commands.
 const HOMES: [&str; 3] = ["/home/replay", "/replay/home", "/run/replay/home"];
-pub const TMP: &str = "/tmp";
-pub const SHARED_MEMORY: &str = "/dev/shm";
+pub(crate) const TMP: &str = "/tmp";
+pub(crate) const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Device files that programs need. None of them leads to hardware.
-pub const DEVICES: [&str; 6] = [
+pub(crate) const DEVICES: [&str; 6] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -67,7 +67,7 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 const SKELETON: [&str; 8] = ["proc", "sys", "run", "var", "home", "root", "dev", "mnt"];
 const SKELETON_LINKS: [(&str, &str); 2] = [("/tmp", "var/tmp"), ("/run", "var/run")];
 /// Processor topology, from which runtimes choose their number of threads.
-pub const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
+pub(crate) const SHOWN_OF_SYS: &str = "/sys/devices/system/cpu";
 /// resolv.conf of commands without a network. Its address is unassigned (RFC 5737), so queries fail
 /// at once. The kernel counts each as a packet without a route.
 const NO_RESOLVER: &str = "# commands have no network beyond their own loopback\nnameserver 192.0.2.1\noptions timeout:1 attempts:1\n";
@@ -85,7 +85,7 @@ struct PendingMount {
 /// ([`etc::wait_for_copy`]).
 ///
 /// `public` are the [`public_copies`], if any.
-pub fn enter(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Option<Pid>, Fault> {
+pub(crate) fn enter(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Option<Pid>, Fault> {
     mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -245,7 +245,7 @@ fn other_name(name: &Path, path: &Path) -> Result<(), Errno> {
 
 /// Copies the system's own directories with all files owned by nobody, so that root may read only
 /// world-readable files, as in /etc. Requires root's capabilities outside.
-pub fn public_copies(plan: &Plan) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
+pub(crate) fn public_copies(plan: &Plan) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
     let nobody = namespaces::of_nobody()?;
     let shown = shown_of_system(plan)
         .filter(|path| toolchains::SYSTEM.iter().any(|own| Path::new(own) == *path));
@@ -301,7 +301,7 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
 }
 
 /// Unmounts the private directory in the view: a mount point cannot be removed.
-pub fn leave(plan: &Plan) {
+pub(crate) fn leave(plan: &Plan) {
     let own = [Path::new(TMP), Path::new(home(plan))];
     for place in own
         .into_iter()
@@ -315,7 +315,7 @@ pub fn leave(plan: &Plan) {
 /// Mounts a new /proc over the launcher's. The caller is process 1 of its pid namespace and has its
 /// own mount namespace. Unmounting the old one would wait for all processors (`namespace_unlock` in
 /// the kernel's fs/namespace.c). No process inside can unmount the cover.
-pub fn own_proc() -> Result<(), Fault> {
+pub(crate) fn own_proc() -> Result<(), Fault> {
     let flags = MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV
         | MountAttrFlags::MOUNT_ATTR_NOEXEC;
@@ -349,7 +349,7 @@ pub fn own_proc() -> Result<(), Fault> {
 }
 
 /// Mounts a private devpts. The caller has its own mount namespace.
-pub fn own_terminals() -> Result<(), Fault> {
+pub(crate) fn own_terminals() -> Result<(), Fault> {
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     let most = MAX_TERMINALS.to_string();
     let terminals = file_system(
@@ -369,7 +369,7 @@ pub fn own_terminals() -> Result<(), Fault> {
 
 /// Makes /proc read-only for good. Landlock refuses writes to it, but root's commands could still
 /// change modes and owners, some of which belong to the system.
-pub fn seal_proc() -> Result<(), Fault> {
+pub(crate) fn seal_proc() -> Result<(), Fault> {
     set(
         &open_path(Path::new("/proc"))?,
         MountAttributes::READ_ONLY,

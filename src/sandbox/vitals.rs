@@ -84,14 +84,14 @@ impl Stat {
 
 /// Answers the server's status requests, spending at most half of the time.
 #[derive(Debug)]
-pub struct Reporter {
+pub(crate) struct Reporter {
     /// Highest pending request. Its answer covers the earlier ones, which may arrive after it.
     asked: Option<u64>,
     next: Instant,
 }
 
 impl Reporter {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             asked: None,
             next: Instant::now(),
@@ -99,18 +99,18 @@ impl Reporter {
     }
 
     /// Records a request of the server.
-    pub fn ask(&mut self, number: u64) {
+    pub(crate) fn ask(&mut self, number: u64) {
         self.asked = self.asked.max(Some(number));
     }
 
     /// Time until [`Reporter::answer`] has work; `None` if no request is pending.
-    pub fn pause(&self) -> Option<Duration> {
+    pub(crate) fn pause(&self) -> Option<Duration> {
         self.asked
             .map(|_| self.next.saturating_duration_since(Instant::now()))
     }
 
     /// Answers a pending request if it is time. `program` is `None` after the program was reaped.
-    pub fn answer(&mut self, server: BorrowedFd<'_>, program: Option<Pid>) {
+    pub(crate) fn answer(&mut self, server: BorrowedFd<'_>, program: Option<Pid>) {
         let begun = Instant::now();
         if begun < self.next {
             return;

@@ -20,7 +20,7 @@ use super::{common_git, etc, mount, view};
 
 /// Restrictions of a program besides the view.
 #[derive(Debug)]
-pub struct Walls {
+pub(crate) struct Walls {
     /// `None` in the view if the kernel's Landlock is missing or too old.
     ruleset: Option<Ruleset>,
     /// Ruleset for a supervisor that is restricted too.
@@ -48,7 +48,7 @@ impl Walls {
     ///
     /// A dry run gets no descriptors from other commands through sockets: they would bypass its
     /// overlays.
-    pub fn in_view(
+    pub(crate) fn in_view(
         plan: &Plan,
         store: Option<BorrowedFd<'_>>,
         is_dry_run: bool,
@@ -149,7 +149,7 @@ impl Walls {
     }
 
     /// Builds the walls for programs on the system's own root.
-    pub fn on_system(plan: &Plan) -> Result<Self, Fault> {
+    pub(crate) fn on_system(plan: &Plan) -> Result<Self, Fault> {
         let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = Vec::new();
         let mut find = |path: &Path, right| rules.extend(open(path, right).ok());
@@ -226,17 +226,17 @@ impl Walls {
 
     /// Canonical paths at or below which programs may read on the system's own root; for the
     /// broker.
-    pub fn readable(&self) -> &[PathBuf] {
+    pub(crate) fn readable(&self) -> &[PathBuf] {
         &self.readable
     }
 
     /// Landlock version of the ruleset; `None` without Landlock.
-    pub fn abi(&self) -> Option<u32> {
+    pub(crate) fn abi(&self) -> Option<u32> {
         self.ruleset.as_ref().map(|_| self.options.abi)
     }
 
     /// Returns true if programs may make unix sockets that have names.
-    pub fn allow_unix_sockets(&self) -> bool {
+    pub(crate) fn allow_unix_sockets(&self) -> bool {
         self.unix
     }
 
@@ -244,7 +244,7 @@ impl Walls {
     /// Those are the journal's store, and the files in /proc that a program sets before it
     /// executes. The command's domain is nested in it, so that the supervisor may inspect the
     /// command. Returns true if the supervisor makes the command's opens.
-    pub fn hold_supervisor(&self) -> Result<bool, Fault> {
+    pub(crate) fn hold_supervisor(&self) -> Result<bool, Fault> {
         if self.rules_of_supervisor.is_empty() {
             // A supervisor that connects for its command reaches no abstract socket that the
             // command does not.
@@ -270,7 +270,7 @@ impl Walls {
 
     /// Restricts a supervisor to a domain that contains its command's domain, so that their signals
     /// stay inside. An interceptor connects for the command.
-    pub fn bound_supervisor(&self, intercepts: bool) -> Result<(), Fault> {
+    pub(crate) fn bound_supervisor(&self, intercepts: bool) -> Result<(), Fault> {
         let Some(usual) = &self.outer else {
             return Ok(());
         };
@@ -288,13 +288,13 @@ impl Walls {
 
     /// Puts this process behind the walls for good. Returns the listener of the calls that its
     /// supervisor decides.
-    pub fn enter(&self) -> Result<OwnedFd, Fault> {
+    pub(crate) fn enter(&self) -> Result<OwnedFd, Fault> {
         self.enter_domain()?;
         install(&self.filter)
     }
 
     /// Like [`Self::enter`], for a command whose network calls are intercepted.
-    pub fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
+    pub(crate) fn enter_intercepted(&self) -> Result<OwnedFd, Fault> {
         let everywhere = mount::open_path(Path::new("/"))?;
         self.enter_domain()?;
         refuse_connections(Some(everywhere.as_fd()), self.options.abi)?;
@@ -309,7 +309,7 @@ impl Walls {
 }
 
 /// Only intercepts the network calls of this process.
-pub fn intercept_only() -> Result<OwnedFd, Fault> {
+pub(crate) fn intercept_only() -> Result<OwnedFd, Fault> {
     refuse_connections(None, abi().unwrap_or(0))?;
     install(&seccomp::interception())
 }
@@ -329,7 +329,7 @@ pub fn is_inside() -> bool {
 }
 
 /// Forbids sending the listener from here on.
-pub fn seal() -> Result<(), Fault> {
+pub(crate) fn seal() -> Result<(), Fault> {
     sys::seccomp::install(seccomp::sealing().instructions()).step("install the filter")
 }
 
@@ -403,7 +403,7 @@ fn ruleset(rules: &[Rule], options: Options) -> Result<Ruleset, Fault> {
 }
 
 /// Directories that commands may write to on the system's own root, for the broker.
-pub fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
+pub(crate) fn writable_on_system(plan: &Plan) -> Vec<PathBuf> {
     let roots = plan
         .roots
         .iter()

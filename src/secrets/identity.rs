@@ -14,7 +14,7 @@ use replay_files::policy::Hidden;
 
 /// Returns the path and identity of an open regular file. Fails if it has several names, or if
 /// others may replace it.
-pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
+pub(crate) fn identity(path: &Path, file: &File) -> Result<Hidden> {
     let known = file.metadata().context("it cannot be looked at")?;
     if known.nlink() != 1 {
         bail!(
@@ -47,7 +47,7 @@ pub fn identity(path: &Path, file: &File) -> Result<Hidden> {
 }
 
 /// Returns true if the path names that file (device and inode) and is no link to it.
-pub fn leads_to(path: &Path, id: (u64, u64)) -> bool {
+pub(crate) fn leads_to(path: &Path, id: (u64, u64)) -> bool {
     rustix::fs::lstat(path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == id)
 }
 

@@ -22,7 +22,7 @@ use super::identity;
 /// Fails if the last part of the path is a symbolic link, and below directories that others may
 /// change. Also fails for anything but a regular file of this user that has one name and that
 /// others may not write.
-pub fn open_log(path: &Path) -> Result<(File, Hidden)> {
+pub(crate) fn open_log(path: &Path) -> Result<(File, Hidden)> {
     let flags =
         OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = open(

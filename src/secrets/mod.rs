@@ -11,11 +11,11 @@
 mod identity;
 mod log_file;
 mod reachability;
-pub mod reading;
+pub(crate) mod reading;
 
-pub use identity::{identity, leads_to};
-pub use log_file::open_log;
-pub use reachability::{Reach, is_led_by_agents};
+pub(crate) use identity::{identity, leads_to};
+pub(crate) use log_file::open_log;
+pub(crate) use reachability::{Reach, is_led_by_agents};
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ struct Secret {
 }
 
 /// The files with secrets of a server over HTTP.
-pub struct Secrets {
+pub(crate) struct Secrets {
     named: Vec<Secret>,
     /// Files of credentials, which are not read again.
     credentials: Vec<PathBuf>,
@@ -46,7 +46,7 @@ impl Secrets {
     /// Opens the files of these flags: the tokens and the certificate's key. Fails for a named file
     /// that is not regular, and if others could replace it. An anonymous pipe belongs to this
     /// process only.
-    pub fn open(args: &HttpArgs) -> Result<Self> {
+    pub(crate) fn open(args: &HttpArgs) -> Result<Self> {
         let named = [
             ("--token-file", &args.token_file),
             ("--tls-key", &args.tls_key),
@@ -65,18 +65,18 @@ impl Secrets {
     }
 
     /// Files that credentials were read from.
-    pub fn add_credentials(&mut self, files: &[PathBuf]) {
+    pub(crate) fn add_credentials(&mut self, files: &[PathBuf]) {
         self.credentials.extend_from_slice(files);
     }
 
     /// Returns the secrets to hide from agents if they lie in an allowed directory.
-    pub fn hidden(&self) -> impl Iterator<Item = Hidden> {
+    pub(crate) fn hidden(&self) -> impl Iterator<Item = Hidden> {
         self.named.iter().map(|secret| secret.first.clone())
     }
 
     /// Fails, with the remedy, if an agent could reach one of them. If commands run without a
     /// sandbox, there is only a warning.
-    pub fn kept_from(&self, reach: &Reach) -> Result<()> {
+    pub(crate) fn kept_from(&self, reach: &Reach) -> Result<()> {
         self.credentials_kept_from(reach)?;
         for Secret { flag, path, .. } in &self.named {
             if reach.is_open() {
@@ -93,7 +93,7 @@ impl Secrets {
     }
 
     /// The same as [`Secrets::check`] of each of them.
-    pub fn check_all(&self, reach: &Reach) -> Result<()> {
+    pub(crate) fn check_all(&self, reach: &Reach) -> Result<()> {
         self.credentials_kept_from(reach)?;
         self.named
             .iter()
@@ -109,7 +109,7 @@ impl Secrets {
     /// Fails, with the remedy, if the file of this flag may no longer be the operator's, for
     /// example after a replacement. Called after reading: a file that is the same now was the same
     /// then.
-    pub fn check(&self, flag: &'static str, reach: &Reach) -> Result<()> {
+    pub(crate) fn check(&self, flag: &'static str, reach: &Reach) -> Result<()> {
         let Some(secret) = self.named.iter().find(|secret| secret.flag == flag) else {
             return Ok(());
         };

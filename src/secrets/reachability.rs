@@ -25,7 +25,7 @@ use crate::tools::Services;
 
 /// Reach of an agent: the allowed directories, and the directories that commands see beside them.
 #[derive(Default)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// The allowed directories, by true path.
     roots: Vec<PathBuf>,
     /// Directories that commands see beside the allowed ones, if any commands run.
@@ -43,7 +43,7 @@ type Id = (u64, u64);
 impl Reach {
     /// Returns the reach of these servers' agents. `system` lists the directories that commands see
     /// beside the allowed ones.
-    pub fn of<'a>(
+    pub(crate) fn of<'a>(
         all: impl Iterator<Item = &'a Services>,
         system: impl Iterator<Item = PathBuf>,
     ) -> Self {
@@ -84,7 +84,7 @@ impl Reach {
     }
 
     /// Adds what another server may reach.
-    pub fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.roots.extend(other.roots);
         self.system.extend(other.system);
         self.is_open |= other.is_open;
@@ -93,18 +93,18 @@ impl Reach {
     }
 
     /// Returns true if commands run without a sandbox.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
     /// Returns true if a true path lies below an allowed directory.
-    pub fn covers(&self, real: &Path) -> bool {
+    pub(crate) fn covers(&self, real: &Path) -> bool {
         self.roots.iter().any(|root| real.starts_with(root))
     }
 
     /// Fails, with the remedy, if an agent could reach the file named by `flag`. Its true path
     /// below an allowed directory is no failure, as it is hidden there.
-    pub fn keeps_out(&self, flag: &str, path: &Path) -> Result<()> {
+    pub(crate) fn keeps_out(&self, flag: &str, path: &Path) -> Result<()> {
         let name = path.display();
         if self.is_open {
             bail!(
@@ -185,7 +185,7 @@ impl Reach {
 
     /// Like [`Self::keeps_out`] for a file that is hidden nowhere, so it must not lie below an
     /// allowed directory.
-    pub fn keeps_apart(&self, flag: &str, path: &Path) -> Result<()> {
+    pub(crate) fn keeps_apart(&self, flag: &str, path: &Path) -> Result<()> {
         self.keeps_out(flag, path)?;
         if std::fs::canonicalize(path).is_ok_and(|real| self.covers(&real)) {
             let name = path.display();
@@ -197,7 +197,7 @@ impl Reach {
     }
 
     /// Fails where file tools, or other commands, could reach the cache of a server's commands.
-    pub fn keeps_cache_apart(&self, services: &Services) -> Result<()> {
+    pub(crate) fn keeps_cache_apart(&self, services: &Services) -> Result<()> {
         services
             .commands
             .cache
@@ -239,7 +239,7 @@ impl Reach {
 
 /// Returns true if a path lies in one of these directories by any name, or passes a link in one,
 /// which an agent could redirect.
-pub fn is_led_by_agents(path: &Path, roots: &[PathBuf]) -> bool {
+pub(crate) fn is_led_by_agents(path: &Path, roots: &[PathBuf]) -> bool {
     let reach = Reach {
         roots: roots.to_vec(),
         ..Reach::default()

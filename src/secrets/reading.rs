@@ -20,14 +20,14 @@ use rustix::fs::{OFlags, Timespec};
 const SECRET_PIPE_MS: u64 = 120_000;
 
 /// Content of a file, and its mode without the file type.
-pub struct Contents {
+pub(crate) struct Contents {
     pub bytes: Vec<u8>,
     pub mode: u32,
 }
 
 impl Contents {
     /// Returns the content as text. Fails if it is not UTF-8.
-    pub fn text(self) -> Result<String> {
+    pub(crate) fn text(self) -> Result<String> {
         String::from_utf8(self.bytes)
             .ok()
             .context("it is not UTF-8 text")
@@ -36,7 +36,7 @@ impl Contents {
 
 /// Opens a regular file, or an anonymous pipe, as a shell makes it for `<(...)`. Also returns which
 /// of both it is. Fails for anything else, and never blocks.
-pub fn open(path: &Path) -> Result<(File, bool)> {
+pub(crate) fn open(path: &Path) -> Result<(File, bool)> {
     let shown = path.display();
     let irregular = || format!("`{shown}` is not a regular file");
     let cannot = || format!("`{shown}` cannot be read");
@@ -59,14 +59,14 @@ pub fn open(path: &Path) -> Result<(File, bool)> {
 }
 
 /// All of such a file, of at most `most` bytes. A pipe may take [`SECRET_PIPE_MS`] to its end.
-pub fn read(path: &Path, most: u64) -> Result<Contents> {
+pub(crate) fn read(path: &Path, most: u64) -> Result<Contents> {
     let (file, is_regular) = open(path)?;
     let contents = of(&file, is_regular, most);
     contents.with_context(|| format!("`{}` cannot be read", path.display()))
 }
 
 /// Reads a file that is already open.
-pub fn of(file: &File, is_regular: bool, most: u64) -> Result<Contents> {
+pub(crate) fn of(file: &File, is_regular: bool, most: u64) -> Result<Contents> {
     let mode = file.metadata().context("it cannot be looked at")?.mode() & 0o7777;
     let mut bytes = Vec::new();
     let mut part = file.take(most + 1);

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Services, outside_lines};
 
 /// A tool call in progress.
-pub struct Call<'a> {
+pub(super) struct Call<'a> {
     pub server: &'a Server,
     pub revision: Revision,
     pub cancel: &'a CancelToken,
@@ -26,7 +26,7 @@ pub struct Call<'a> {
 }
 
 /// Returns the weight of a request: only calls of heavy tools may not block the reading thread.
-pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
+pub(super) fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
     if request.method != "tools/call" {
         // Logs may be long.
         return if request.method.starts_with("resources/") {
@@ -45,7 +45,7 @@ pub fn weight(registry: &Registry, request: &Request<'_>) -> Weight {
 
 impl Call<'_> {
     /// Runs the requested tool.
-    pub fn run(&self, request: &Request<'_>, outbox: &dyn Outbox) -> Outcome {
+    pub(super) fn run(&self, request: &Request<'_>, outbox: &dyn Outbox) -> Outcome {
         let invalid = |message: &str| Err(RpcError::new(Code::InvalidParams, message));
         let Some(called) = &request.called else {
             return invalid(

@@ -160,7 +160,7 @@ pub(super) fn log_outcome(exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
 
 /// A service that is still starting. Until then its front answers what it can, and other requests
 /// are refused.
-pub struct StartingService {
+pub(crate) struct StartingService {
     front: Arc<Front>,
     account: Account,
     service: OnceLock<Arc<dyn Service>>,
@@ -168,7 +168,7 @@ pub struct StartingService {
 
 impl StartingService {
     /// Creates a service whose requests and replies are charged to this account.
-    pub fn new(front: Arc<Front>, account: Account) -> Arc<Self> {
+    pub(crate) fn new(front: Arc<Front>, account: Account) -> Arc<Self> {
         Arc::new(Self {
             front,
             account,
@@ -177,7 +177,7 @@ impl StartingService {
     }
 
     /// Sets the service once it has started. Later calls have no effect.
-    pub fn arrived(&self, service: Arc<dyn Service>) {
+    pub(crate) fn arrived(&self, service: Arc<dyn Service>) {
         let _ = self.service.set(service);
     }
 }

@@ -8,7 +8,12 @@ use crate::tools::Registry;
 
 /// Returns the `instructions` of initialize and server/discover. They mention only tools that are
 /// served. `held` describes the sandbox of commands.
-pub fn instructions(policy: &Policy, registry: &Registry, held: &str, are_refused: bool) -> String {
+pub(crate) fn instructions(
+    policy: &Policy,
+    registry: &Registry,
+    held: &str,
+    are_refused: bool,
+) -> String {
     let (edits, commands) = (
         registry.find("edit_file").is_ok(),
         registry.find("execute_command").is_ok(),

@@ -16,11 +16,11 @@ const TTL_MS: u64 = 3_600_000;
 
 /// Cache of the rendered lists.
 #[derive(Default)]
-pub struct Lists(Mutex<HashMap<Revision, Arc<str>>>);
+pub(super) struct Lists(Mutex<HashMap<Revision, Arc<str>>>);
 
 impl Lists {
     /// The `ListToolsResult` for a revision, as JSON text.
-    pub fn tools(&self, registry: &Registry, revision: Revision) -> Arc<str> {
+    pub(super) fn tools(&self, registry: &Registry, revision: Revision) -> Arc<str> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let list = made.entry(revision).or_insert_with(|| {
             let mut list = String::from("{\"tools\":[");
@@ -42,7 +42,7 @@ impl Lists {
 
 /// Adds the members that 2026-07-28 requires of a cacheable result. The result depends on the
 /// operator's settings, so a shared cache must not serve it to others.
-pub fn cacheable(result: &mut Value) {
+pub(super) fn cacheable(result: &mut Value) {
     if let Some(members) = result.as_object_mut() {
         members.insert("ttlMs".to_owned(), TTL_MS.into());
         members.insert("cacheScope".to_owned(), "private".into());
@@ -51,7 +51,7 @@ pub fn cacheable(result: &mut Value) {
 }
 
 /// Adds the members that 2026-07-28 requires of every result.
-pub fn complete(members: &mut Map<String, Value>) {
+pub(super) fn complete(members: &mut Map<String, Value>) {
     members.insert("resultType".to_owned(), "complete".into());
     members.insert(
         "_meta".to_owned(),
@@ -60,7 +60,7 @@ pub fn complete(members: &mut Map<String, Value>) {
 }
 
 /// The `Implementation` object that names this server.
-pub fn server_info(revision: Revision) -> Value {
+pub(super) fn server_info(revision: Revision) -> Value {
     let mut info = json!({"name": PROGRAM_NAME, "version": env!("CARGO_PKG_VERSION")});
     if revision.has_structured() {
         info["title"] = "replay: files and a shell".into();

@@ -12,7 +12,7 @@ mod status;
 mod tests;
 mod tool_server;
 
-pub use deferred_service::{Front, StartingService};
-pub use instructions::instructions;
-pub use server_and_mock::ServerAndMock;
+pub(crate) use deferred_service::{Front, StartingService};
+pub(crate) use instructions::instructions;
+pub(crate) use server_and_mock::ServerAndMock;
 pub use tool_server::Server;

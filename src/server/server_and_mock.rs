@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::server::Server;
 
 /// A server and a mock beside it.
-pub struct ServerAndMock {
+pub(crate) struct ServerAndMock {
     server: Arc<Server>,
     mock: Arc<Mock>,
 }
 
 impl ServerAndMock {
     /// Joins the two. Fails if both have a tool of the same name, and names it.
-    pub fn new(server: Arc<Server>, mock: Arc<Mock>) -> Result<Self, String> {
+    pub(crate) fn new(server: Arc<Server>, mock: Arc<Mock>) -> Result<Self, String> {
         mock.reserve(server.names().map(str::to_owned))?;
         Ok(Self { server, mock })
     }

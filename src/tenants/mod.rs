@@ -57,7 +57,7 @@ const RESERVED_OPEN_FILES: u64 = 1024;
 const STDIO: &str = "stdio";
 
 /// Servers, ready to run once the sandbox is in place.
-pub struct Servers {
+pub(crate) struct Servers {
     listener: TcpListener,
     settings: Settings,
     roster: Arc<Roster>,
@@ -77,7 +77,7 @@ pub struct Servers {
 /// process would prevent later. Calls are reported to the audit log, then to observers over HTTP.
 /// `tracer` makes spans of requests. Files of the log, and files with secrets on the command line,
 /// are hidden.
-pub fn prepare(
+pub(crate) fn prepare(
     cli: &ServerArgs,
     config: Config,
     log: Option<&Arc<AuditLog>>,
@@ -260,7 +260,7 @@ fn share(all: usize) -> usize {
 
 /// Serves a mock until a signal arrives. Fails for an address that other machines reach: a mock has
 /// no tokens.
-pub fn serve_mock(
+pub(crate) fn serve_mock(
     service: &Arc<dyn Service>,
     address: SocketAddr,
     limits: Limits,
@@ -320,12 +320,12 @@ pub fn serve_mock(
 
 impl Servers {
     /// Configuration of clients without a token.
-    pub fn config(&self) -> &Config {
+    pub(crate) fn config(&self) -> &Config {
         &self.config
     }
 
     /// The address that the server listens at.
-    pub fn address(&self) -> Result<String> {
+    pub(crate) fn address(&self) -> Result<String> {
         Ok(self
             .listener
             .local_addr()
@@ -334,7 +334,7 @@ impl Servers {
     }
 
     /// Each server, with the name of its tenant.
-    pub fn servers_by_name(&self) -> Vec<(&str, &Server)> {
+    pub(crate) fn servers_by_name(&self) -> Vec<(&str, &Server)> {
         self.cores
             .iter()
             .map(|(name, server)| (name.as_str(), &**server))
@@ -343,7 +343,7 @@ impl Servers {
 
     /// Confines this process to what all servers together may reach. Returns the version of
     /// Landlock.
-    pub fn wall_in(&self) -> Option<u32> {
+    pub(crate) fn wall_in(&self) -> Option<u32> {
         let services: Vec<_> = self
             .cores
             .iter()
@@ -359,7 +359,7 @@ impl Servers {
 
     /// Serves until a signal arrives, and stdin and stdout as well if given. Their end stops
     /// nothing else.
-    pub fn serve(self, stdio: Option<(File, File)>, signals: OwnedFd) -> Result<()> {
+    pub(crate) fn serve(self, stdio: Option<(File, File)>, signals: OwnedFd) -> Result<()> {
         let address = self.listener.local_addr().context("the address")?;
         let is_encrypted = self.settings.tls.is_some();
         if !is_encrypted && !address.ip().is_loopback() {

@@ -9,13 +9,13 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// A connection to the service manager; `None` if no manager asked for it.
 #[derive(Debug)]
-pub struct Notifier(Option<UnixDatagram>);
+pub(super) struct Notifier(Option<UnixDatagram>);
 
 impl Notifier {
     /// Connects to the socket that `NOTIFY_SOCKET` names: a path, or `@` and an abstract name.
     /// Connects at once, since the server's own domain forbids it later. Fails if no process
     /// listens.
-    pub fn connect(name: Option<&OsStr>) -> io::Result<Self> {
+    pub(super) fn connect(name: Option<&OsStr>) -> io::Result<Self> {
         let Some(name) = name else {
             return Ok(Self::nobody());
         };
@@ -30,16 +30,16 @@ impl Notifier {
         Ok(Self(Some(socket)))
     }
 
-    pub fn nobody() -> Self {
+    pub(super) fn nobody() -> Self {
         Self(None)
     }
 
-    pub fn ready(&self) {
+    pub(super) fn ready(&self) {
         self.send("READY=1");
     }
 
     /// Reports that the server shuts down, and finishes running requests.
-    pub fn stopping(&self) {
+    pub(super) fn stopping(&self) {
         self.send("STOPPING=1");
     }
 

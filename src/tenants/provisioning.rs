@@ -24,7 +24,7 @@ use crate::secrets::{Reach, Secrets};
 use crate::server::Server;
 
 /// Resources from which new tenants are served.
-pub struct Provisioning {
+pub(super) struct Provisioning {
     pub running: RunningServer,
     pub factory: TenantFactory,
     pub log: Option<Arc<AuditLog>>,
@@ -32,37 +32,37 @@ pub struct Provisioning {
     pub domain: Vec<(Id, bool)>,
 }
 
-pub type Id = (u64, u64);
+pub(super) type Id = (u64, u64);
 
 /// Parent directory of private directories of new tenants' commands, inside the domain of the
 /// process.
-pub struct ScratchParent {
+pub(super) struct ScratchParent {
     scratch: Scratch,
     hold: ScratchHold,
 }
 
 impl ScratchParent {
     /// Creates it outside these directories, if possible.
-    pub fn make(config: &Config, roots: &[&Path]) -> Result<Self> {
+    pub(super) fn make(config: &Config, roots: &[&Path]) -> Result<Self> {
         let scratch = private_directory(config, roots)?;
         let hold = ScratchHold::hold(&scratch.path().into())
             .map_err(|fault| anyhow::anyhow!(fault.to_string()))?;
         Ok(Self { scratch, hold })
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         self.scratch.path().to_owned()
     }
 
     /// Removes the directory. Do not call it inside the domain, which covers only its contents.
-    pub fn remove(self) {
+    pub(super) fn remove(self) {
         self.hold.remove();
     }
 }
 
 /// Directories for tokens that are added later, all inside the domain of the process.
 #[derive(Default)]
-pub struct LaterDirectories {
+pub(super) struct LaterDirectories {
     /// Directories of the domain, and `true` for each that is writable in it.
     pub domain: Vec<(Id, bool)>,
     /// Directories to add to the domain; `true` if writable.
@@ -76,7 +76,7 @@ pub struct LaterDirectories {
 
 impl LaterDirectories {
     /// Opens and creates them for a server beside the servers of the first tenants.
-    pub fn open(config: &Config, servers: &NamedServers, pins: &mut Pins) -> Result<Self> {
+    pub(super) fn open(config: &Config, servers: &NamedServers, pins: &mut Pins) -> Result<Self> {
         let offered = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
         let roots: Vec<&Root> = servers
             .iter()
@@ -132,7 +132,7 @@ fn id(root: &Root) -> Option<Id> {
 impl Provisioning {
     /// Announces the coming entries. A path of one tenant must not lead through a symlink that
     /// another tenant could make.
-    pub fn expect(&mut self, entries: &[TokenEntry]) {
+    pub(super) fn expect(&mut self, entries: &[TokenEntry]) {
         self.factory.pins.expect_nothing();
         let configs: Vec<Config> = entries
             .iter()
@@ -145,7 +145,7 @@ impl Provisioning {
 
     /// Returns the tenant of this entry, and the paths that it can reach in addition to `others`.
     /// Fails, with advice, if the tenant cannot be served without a restart.
-    pub fn admit(
+    pub(super) fn admit(
         &mut self,
         entry: &TokenEntry,
         secrets: &mut Secrets,

@@ -16,13 +16,13 @@ use crate::server::Server;
 use crate::tools::Services;
 
 /// Tenant name on a server without tokens.
-pub const ANYONE: &str = "anyone";
+pub(super) const ANYONE: &str = "anyone";
 
 /// Each server with the name of its tenant.
-pub type NamedServers = Vec<(String, Arc<Server>)>;
+pub(super) type NamedServers = Vec<(String, Arc<Server>)>;
 
 /// Maker of tenants, with the parts that all of them share.
-pub struct TenantFactory {
+pub(super) struct TenantFactory {
     /// Limits of tenants without limits of their own.
     pub limits: TenantLimits,
     /// Ledger in which calls are entered.
@@ -36,18 +36,18 @@ pub struct TenantFactory {
 
 impl TenantFactory {
     /// Builds the server of a tenant.
-    pub fn server(&mut self, config: &Config) -> Result<Arc<Server>> {
+    pub(super) fn server(&mut self, config: &Config) -> Result<Arc<Server>> {
         server_beside(config, self.budget.account(), &mut self.pins)
     }
 
     /// Returns the tenant of all clients, if there are no tokens.
-    pub fn anyone(&self, server: &Arc<Server>) -> Arc<Tenant> {
+    pub(super) fn anyone(&self, server: &Arc<Server>) -> Arc<Tenant> {
         let backend = self.backend(server, None);
         Tenant::new(ANYONE.to_owned(), None, true, backend, self.limits)
     }
 
     /// Returns the tenant of a token, served by `server`.
-    pub fn tenant(&self, entry: &TokenEntry, server: &Arc<Server>) -> Arc<Tenant> {
+    pub(super) fn tenant(&self, entry: &TokenEntry, server: &Arc<Server>) -> Arc<Tenant> {
         Tenant::new(
             entry.name.clone(),
             entry.digest(),
@@ -97,7 +97,7 @@ impl TenantFactory {
 }
 
 /// Processes and files that the calls of one server have left behind.
-pub struct ServerBackgroundWork(pub Arc<Server>);
+pub(super) struct ServerBackgroundWork(pub Arc<Server>);
 
 impl BackgroundWork for ServerBackgroundWork {
     fn end(&self) {

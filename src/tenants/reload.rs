@@ -19,7 +19,7 @@ use crate::config::{TokenEntry, encryption, tokens};
 use crate::secrets::{Reach, Secrets};
 
 /// State of the reload thread: the files to compare with, and the means to serve new tokens.
-pub struct Reload {
+pub(super) struct Reload {
     /// Arguments that name the files.
     pub args: HttpArgs,
     /// Identities of the files at the start.
@@ -36,13 +36,13 @@ pub struct Reload {
     pub tls: Option<Arc<Encryption>>,
 }
 
-pub struct Reloader {
+pub(super) struct Reloader {
     sender: Sender<bool>,
     thread: JoinHandle<()>,
 }
 
 impl Reloader {
-    pub fn start(reload: Reload) -> Result<Self> {
+    pub(super) fn start(reload: Reload) -> Result<Self> {
         let (sender, receiver) = channel();
         let run = move || reload.run(&receiver);
         let thread = thread::Builder::new()
@@ -53,12 +53,12 @@ impl Reloader {
     }
 
     /// Returns the channel that requests a reload, by `true`.
-    pub fn sender(&self) -> Sender<bool> {
+    pub(super) fn sender(&self) -> Sender<bool> {
         self.sender.clone()
     }
 
     /// Stops the thread, which then removes the directories that only it can remove.
-    pub fn end(self) {
+    pub(super) fn end(self) {
         // The thread ends only here, so this cannot fail.
         let _ = self.sender.send(false);
         let _ = self.thread.join();

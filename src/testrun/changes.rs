@@ -8,7 +8,7 @@ use super::project::files::NamedPath;
 
 /// Shell command that prints the repository's directory, and the files that differ from the last
 /// commit, untracked ones too.
-pub const GIT: &str = "git rev-parse --show-toplevel && exec git -c core.quotePath=false -c core.fsmonitor=false status \
+pub(crate) const GIT: &str = "git rev-parse --show-toplevel && exec git -c core.quotePath=false -c core.fsmonitor=false status \
     --porcelain=v1 -z --untracked-files=all";
 
 /// Files that differ from the last commit.
@@ -21,7 +21,7 @@ pub struct GitChanges {
 }
 
 /// Parses the output of [`GIT`]; returns `None` if it is malformed.
-pub fn changed(written: &str) -> Option<GitChanges> {
+pub(crate) fn changed(written: &str) -> Option<GitChanges> {
     let (top, entries) = written.split_once('\n')?;
     let mut found = GitChanges::default();
     let mut entries = entries.split('\0').filter(|entry| !entry.is_empty());

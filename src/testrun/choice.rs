@@ -13,7 +13,7 @@ use super::subprojects;
 
 /// The chosen runner, and the reasons.
 #[derive(Clone, Debug)]
-pub struct RunnerChoice {
+pub(crate) struct RunnerChoice {
     pub runner: &'static dyn Runner,
     pub dir: PathBuf,
     /// Reasons for the runner, and the alternatives.
@@ -24,7 +24,7 @@ pub struct RunnerChoice {
 
 /// Chooses the runner for `cwd`, which is given or the default. Takes the requested one, or the
 /// best one for the named files.
-pub fn choose(
+pub(crate) fn choose(
     context: &RunContext<'_>,
     cwd: &Path,
     is_told: bool,

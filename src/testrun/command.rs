@@ -10,9 +10,9 @@ use super::project::script::TestScript;
 use super::selection::{FailedTest, TestSelection};
 
 /// Name of the report: reporters write to it, and Vitest, pytest, Jest and nextest create it.
-pub const REPORT: &str = "report";
+pub(crate) const REPORT: &str = "report";
 /// Variable with the output path for a bundled reporter.
-pub const REPORT_VARIABLE: &str = "REPLAY_TEST_REPORT";
+pub(crate) const REPORT_VARIABLE: &str = "REPLAY_TEST_REPORT";
 
 /// Inputs of a runner's command line.
 #[derive(Clone, Copy)]
@@ -85,7 +85,7 @@ impl RunPlan {
 
 /// Style of files and directories on a runner's command line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum PathStyle {
+pub(crate) enum PathStyle {
     Exact,
     /// Substrings of paths: a directory needs its slash, and the project itself is omitted.
     Patterns,
@@ -93,12 +93,12 @@ pub enum PathStyle {
 
 /// Returns true if failed tests are named one by one: not if a whole file failed, nor if there are
 /// too many.
-pub fn can_rerun_by_name(failed: &[FailedTest]) -> bool {
+pub(crate) fn can_rerun_by_name(failed: &[FailedTest]) -> bool {
     failed.len() <= MAX_RERUN_TESTS && failed.iter().all(|test| !test.names.is_empty())
 }
 
 /// Returns files and directories as arguments, relative to the project's directory where possible.
-pub fn paths(wanted: &RunInputs<'_>, style: PathStyle) -> Vec<String> {
+pub(crate) fn paths(wanted: &RunInputs<'_>, style: PathStyle) -> Vec<String> {
     match wanted.selection {
         TestSelection::All | TestSelection::Changed => Vec::new(),
         TestSelection::Targets(targets) => targets
@@ -126,7 +126,7 @@ pub fn paths(wanted: &RunInputs<'_>, style: PathStyle) -> Vec<String> {
 }
 
 /// Returns a path in a form that is not parsed as an option.
-pub fn safe(path: String) -> String {
+pub(crate) fn safe(path: String) -> String {
     if path.starts_with('-') {
         format!("./{path}")
     } else {
@@ -135,7 +135,7 @@ pub fn safe(path: String) -> String {
 }
 
 /// Escapes a text for a regular expression of JavaScript or Go.
-pub fn escape_regex(text: &str) -> String {
+pub(crate) fn escape_regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for next in text.chars() {
         if "\\^$.|?*+()[]{}".contains(next) {
@@ -147,7 +147,7 @@ pub fn escape_regex(text: &str) -> String {
 }
 
 /// Returns the command as a line for `/bin/sh`.
-pub fn line(plan: &RunPlan) -> String {
+pub(crate) fn line(plan: &RunPlan) -> String {
     // Writing to a String cannot fail.
     let mut line = "exec env".to_owned();
     // Variables of the script come first, so that others override them.
@@ -171,7 +171,7 @@ pub fn line(plan: &RunPlan) -> String {
 }
 
 /// Returns the words of a command, quoted for a shell and for people.
-pub fn words(argv: &[String]) -> String {
+pub(crate) fn words(argv: &[String]) -> String {
     argv.iter()
         .map(|word| quoted(word))
         .collect::<Vec<_>>()
@@ -179,7 +179,7 @@ pub fn words(argv: &[String]) -> String {
 }
 
 /// Quotes a word for a shell.
-pub fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |next: char| next.is_ascii_alphanumeric() || "-_./=:,+@%".contains(next);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

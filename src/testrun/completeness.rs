@@ -19,7 +19,7 @@ use super::selection::{FailedTest, TestSelection};
 /// A file whose tests were all deselected or skipped did run, if the runner reports them. Files
 /// matched by a glob count if they are named like tests. Returns an empty list if more tests ran
 /// than are kept by name.
-pub fn missed(
+pub(crate) fn missed(
     runner: &dyn Runner,
     selection: &TestSelection,
     evidence: &Evidence<'_>,

@@ -34,7 +34,7 @@ pub struct ProjectFacts {
 
 /// Returns the named files and directories that the runner did not collect, or for which `is_part`
 /// returns false.
-pub fn not_collected<'t>(
+pub(crate) fn not_collected<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
     results: &TestResults,
@@ -68,7 +68,7 @@ pub fn not_collected<'t>(
 }
 
 /// Returns a path of a report as an absolute one without `..`.
-pub fn absolute(root: &Path, file: &str) -> PathBuf {
+pub(crate) fn absolute(root: &Path, file: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for part in root.join(file).components() {
         match part {

@@ -18,7 +18,7 @@ use super::project::signs::{
 use super::tool::{ProjectTool, ToolKind};
 
 /// A runner or checker that a project has.
-pub struct DetectedTool<T: ?Sized + 'static> {
+pub(crate) struct DetectedTool<T: ?Sized + 'static> {
     pub what: &'static T,
     pub dir: PathBuf,
     /// Reason for the tool, such as `vitest in package.json`.
@@ -31,7 +31,7 @@ pub struct DetectedTool<T: ?Sized + 'static> {
 
 impl<T: ?Sized> DetectedTool<T> {
     /// Returns true if no file names the tool: there are only files that match its naming habits.
-    pub fn is_habit(&self) -> bool {
+    pub(crate) fn is_habit(&self) -> bool {
         self.weight == SignWeight::Habit
     }
 }
@@ -39,7 +39,7 @@ impl<T: ?Sized> DetectedTool<T> {
 impl<T: ToolKind + ?Sized> DetectedTool<T> {
     /// Returns notes on the reason, and on the alternatives in `found`; `parameter` is the argument
     /// that names a tool.
-    pub fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
+    pub(crate) fn notes(&self, found: &[Self], parameter: &str) -> Vec<String> {
         let others = found
             .iter()
             .filter(|other| other.what.name() != self.what.name());
@@ -65,7 +65,10 @@ impl<T: ToolKind + ?Sized> DetectedTool<T> {
 }
 
 /// Returns the tools of the project around `cwd`, the best first, each once.
-pub fn around<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<T>> {
+pub(crate) fn around<T: ToolKind + ?Sized>(
+    tree: &dyn ProjectTree,
+    cwd: &Path,
+) -> Vec<DetectedTool<T>> {
     let mut found: Vec<DetectedTool<T>> = Vec::new();
     for (distance, dir) in cwd.ancestors().enumerate() {
         let Some(level) = ProjectLevel::at(tree, dir) else {
@@ -111,7 +114,7 @@ pub fn around<T: ToolKind + ?Sized>(tree: &dyn ProjectTree, cwd: &Path) -> Vec<D
 
 /// Returns the projects below `cwd` with their tools, each by its relative path. Direct
 /// subdirectories come first, then subdirectories of those that are not projects themselves.
-pub fn below<T: ToolKind + ?Sized>(
+pub(crate) fn below<T: ToolKind + ?Sized>(
     tree: &dyn ProjectTree,
     cwd: &Path,
 ) -> Vec<(String, Vec<&'static T>)> {
@@ -144,7 +147,11 @@ pub fn below<T: ToolKind + ?Sized>(
 
 /// Returns true if a directory is a project that names this tool: files that match its naming
 /// habits are not enough.
-pub fn is_project<T: ProjectTool + ?Sized>(tree: &dyn ProjectTree, dir: &Path, tool: &T) -> bool {
+pub(crate) fn is_project<T: ProjectTool + ?Sized>(
+    tree: &dyn ProjectTree,
+    dir: &Path,
+    tool: &T,
+) -> bool {
     ProjectLevel::at(tree, dir).is_some_and(|level| {
         tool.sign(&level)
             .is_some_and(|(weight, _)| weight > SignWeight::Habit || python::is_project(&level))

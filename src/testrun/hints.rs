@@ -11,7 +11,7 @@ use super::subprojects::projects_with_tool;
 use super::tool::ProgramOrigin;
 
 /// Returns the next step, if the report alone does not show it.
-pub fn hint(
+pub(crate) fn hint(
     context: &RunContext<'_>,
     report: &TestReport,
     request: &RunRequest<'_>,

@@ -20,7 +20,7 @@ use super::selection::TestSelection;
 const MAX_NAMED_UNTAKEN: usize = 5;
 
 /// A finished run, as far as this module needs it.
-pub struct FinishedRun<'a> {
+pub(crate) struct FinishedRun<'a> {
     pub runner: &'a dyn Runner,
     /// Requested tests.
     pub selection: &'a TestSelection,
@@ -34,7 +34,7 @@ pub struct FinishedRun<'a> {
 
 /// Returns a note on named files that the configuration does not match. Without these, the note is
 /// on other files that are named like tests.
-pub fn note(
+pub(crate) fn note(
     context: &RunContext<'_>,
     run: &FinishedRun<'_>,
     results: &TestResults,

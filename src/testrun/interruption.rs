@@ -26,7 +26,11 @@ impl Interruption {
 
 /// Returns the kind of interruption; `None` if all requested tests had their turn, or none had. If
 /// a shared process dies in a test, the later tests are not even known.
-pub fn kind(is_shared: bool, results: &TestResults, status: TestStatus) -> Option<&'static str> {
+pub(crate) fn kind(
+    is_shared: bool,
+    results: &TestResults,
+    status: TestStatus,
+) -> Option<&'static str> {
     match status {
         TestStatus::TimedOut if !results.ended => return Some("timed out"),
         TestStatus::Crashed => return Some("crashed"),
@@ -50,7 +54,7 @@ pub fn kind(is_shared: bool, results: &TestResults, status: TestStatus) -> Optio
 
 /// Returns the interruption after a run of these tests. `kind` says how the run was interrupted,
 /// `known` is the earlier interruption.
-pub fn after(
+pub(crate) fn after(
     known: Option<Interruption>,
     kind: Option<&'static str>,
     selection: &TestSelection,

@@ -1,7 +1,7 @@
 //! Lists in sentences.
 
 /// Joins the first `most` names and the number of the others; `None` if there are none.
-pub fn listed(mut names: Vec<String>, most: usize) -> Option<String> {
+pub(crate) fn listed(mut names: Vec<String>, most: usize) -> Option<String> {
     let more = names.len().saturating_sub(most);
     names.truncate(most);
     let more = if more > 0 {

@@ -12,7 +12,7 @@ use super::selection::FailedTest;
 /// Returns the list of failed tests after a run: its failures, and those of `known` (the list
 /// before) that did not pass in it. A run of all tests (`is_all`) removes tests that no longer
 /// exist. The list holds at most [`MAX_KEPT_FAILURES`] tests and the new failures.
-pub fn remaining(
+pub(crate) fn remaining(
     runner: &dyn Runner,
     known: &[FailedTest],
     results: &TestResults,

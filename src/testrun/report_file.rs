@@ -12,7 +12,7 @@ const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads the report of the runner. Returns the bytes, and a description of the problem if there is
 /// one. An unchanged report from before the run (`stale`) does not count.
-pub fn report_of(
+pub(crate) fn report_of(
     context: &RunContext<'_>,
     named: Option<&str>,
     plan: &RunPlan,
@@ -56,7 +56,7 @@ pub fn report_of(
 }
 
 /// Returns the current version of a report.
-pub fn version_of(
+pub(crate) fn version_of(
     context: &RunContext<'_>,
     project: &Checked<Read>,
     report: &str,

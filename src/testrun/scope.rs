@@ -17,11 +17,11 @@ use super::request::RunRequest;
 use super::selection::TestSelection;
 
 /// Selected tests of a call; `Err` is the note with the reason for an empty run.
-pub type SelectionResult = Result<TestSelection, String>;
+pub(crate) type SelectionResult = Result<TestSelection, String>;
 
 /// Returns the tests that the arguments select. Adds notes on choices that the arguments do not
 /// show.
-pub fn scope(
+pub(crate) fn scope(
     context: &RunContext<'_>,
     chosen: &mut RunnerChoice,
     request: &RunRequest<'_>,

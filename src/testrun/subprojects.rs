@@ -14,7 +14,7 @@ const MAX_NAMED_PROJECTS: usize = 8;
 
 /// Lists the projects below `cwd`. Those with the named files come first, then those whose tool
 /// suits such files, then the others. Returns `None` if there are none.
-pub fn projects<T: ToolKind + ?Sized>(
+pub(crate) fn projects<T: ToolKind + ?Sized>(
     context: &RunContext<'_>,
     cwd: &Path,
     files: &[String],
@@ -49,7 +49,7 @@ pub fn projects<T: ToolKind + ?Sized>(
 
 /// Returns the next step if projects below have a missing tool. Names those in which it is
 /// installed, else those that use it. Returns `None` if there are none.
-pub fn projects_with_tool<T: ToolKind + ?Sized>(
+pub(crate) fn projects_with_tool<T: ToolKind + ?Sized>(
     context: &RunContext<'_>,
     cwd: &Path,
     tool: &T,

@@ -105,7 +105,7 @@ pub trait ToolKind: ProjectTool + Debug + 'static {
 
 /// Returns true if the program was missing: the shell found none (127, sh(1)), or Python has no
 /// such module.
-pub fn is_absent(name: &str, outcome: &Outcome) -> bool {
+pub(crate) fn is_absent(name: &str, outcome: &Outcome) -> bool {
     match outcome.exit {
         Exit::Code(127) => true,
         Exit::Code(1) => outcome

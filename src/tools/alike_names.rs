@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 
 /// Names found by a search that only look like the requested one.
 #[derive(Debug)]
-pub struct AlikeNames<'a> {
+pub(super) struct AlikeNames<'a> {
     /// The requested part of a name; `folded` is its form without case.
     wanted: &'a str,
     folded: String,
@@ -28,7 +28,7 @@ pub struct AlikeNames<'a> {
 }
 
 impl<'a> AlikeNames<'a> {
-    pub fn new(wanted: &'a str) -> Self {
+    pub(super) fn new(wanted: &'a str) -> Self {
         Self {
             wanted,
             folded: skeleton(wanted).to_lowercase(),
@@ -37,7 +37,7 @@ impl<'a> AlikeNames<'a> {
     }
 
     /// Checks a name that does not contain the requested part.
-    pub fn look(&self, name: &OsStr) {
+    pub(super) fn look(&self, name: &OsStr) {
         let Some(name) = name
             .to_str()
             .filter(|name| !(name.is_ascii() && self.wanted.is_ascii()))
@@ -54,7 +54,7 @@ impl<'a> AlikeNames<'a> {
     }
 
     /// Returns a note on these names, and the first of them as data.
-    pub fn note(self, parameter: &str) -> Option<(String, Vec<String>)> {
+    pub(super) fn note(self, parameter: &str) -> Option<(String, Vec<String>)> {
         let (count, mut names) = self
             .found
             .into_inner()
@@ -82,7 +82,7 @@ impl<'a> AlikeNames<'a> {
 
 /// Returns a note on files whose name looks like the last part of a glob, and the first of them as
 /// data.
-pub fn alike_to_globs(
+pub(super) fn alike_to_globs(
     context: &Context<'_>,
     directory: Checked<Read>,
     globs: &[String],

@@ -11,7 +11,7 @@ use replay_python::PythonError;
 use crate::error::Error;
 
 /// Adds the similar path or the missing directory to the error, if there is one.
-pub fn explain_error(policy: &Policy, error: Error) -> Error {
+pub(super) fn explain_error(policy: &Policy, error: Error) -> Error {
     let explained = |error: PolicyError| {
         let PolicyError::NotFound { path } = error else {
             return error;

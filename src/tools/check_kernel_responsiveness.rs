@@ -11,11 +11,11 @@ use super::python::{SessionParams, SessionTool, describe_exit, interpreter, seco
 use crate::error::Error;
 
 /// Pings the interpreter of a session.
-pub struct CheckKernelResponsiveness;
+pub(super) struct CheckKernelResponsiveness;
 
 /// Result of the ping.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     session_id: String,
     responsive: bool,
     /// Response time in seconds.

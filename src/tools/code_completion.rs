@@ -8,11 +8,11 @@ use super::Context;
 use super::python::{SessionTool, interpreter};
 use crate::error::Error;
 
-pub struct CodeCompletion;
+pub(super) struct CodeCompletion;
 
 /// Arguments of `code_completion`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Python code
     code: String,
     /// Cursor, in characters from the beginning
@@ -25,7 +25,7 @@ pub struct Params {
 
 /// The completions.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     matches: Vec<String>,
     cursor_start: u64,
     cursor_end: u64,

@@ -31,7 +31,7 @@ pub struct Context<'a> {
 }
 
 /// Runs the given work once, and returns when it is done.
-pub type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
+pub(super) type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
 
 impl<'a> Context<'a> {
     /// Memory account and cancel token of the call.
@@ -72,7 +72,7 @@ fn bytes(tokens: u64) -> usize {
 }
 
 /// Receiver of reports: amount done, total if known, message.
-pub type ProgressSink<'a> = dyn Fn(u64, Option<u64>, &str) + Send + Sync + 'a;
+pub(super) type ProgressSink<'a> = dyn Fn(u64, Option<u64>, &str) + Send + Sync + 'a;
 
 /// Progress of one call. Reports may come from many threads; the sent amounts always rise.
 pub struct Progress<'a> {

@@ -10,11 +10,11 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Creates a directory, as `mkdir -p` does.
-pub struct CreateDirectory;
+pub(super) struct CreateDirectory;
 
 /// Arguments of `create_directory`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Directory
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: String,

@@ -17,11 +17,11 @@ use crate::error::Error;
 /// Longest description of a Python session, in characters.
 const MAX_SESSION_DESCRIPTION_CHARS: usize = 1000;
 
-pub struct CreateSession;
+pub(super) struct CreateSession;
 
 /// Arguments of `create_session`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Name of the new session
     #[schemars(extend("x-aliases" = ["session", "name"]))]
     session_id: String,
@@ -38,7 +38,7 @@ pub struct Params {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     session_id: String,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
-pub struct DeleteFile;
+pub(super) struct DeleteFile;
 
 /// Arguments of `delete_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Path to delete
     #[schemars(extend("x-aliases" = ["file_path", "filePath"]))]
     path: String,

@@ -7,18 +7,18 @@ use super::Context;
 use super::python::SessionTool;
 use crate::error::Error;
 
-pub struct DeleteSession;
+pub(super) struct DeleteSession;
 
 /// Arguments of `delete_session`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Session to end
     #[schemars(extend("x-aliases" = ["session", "name"]))]
     session_id: String,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     session_id: String,
     status: &'static str,
     active_session: String,

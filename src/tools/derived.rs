@@ -18,7 +18,7 @@ pub struct SchemaFile {
 }
 
 /// Derives the schemas of a tool.
-pub fn schema_file<T: Tool>() -> SchemaFile {
+pub(super) fn schema_file<T: Tool>() -> SchemaFile {
     let arguments = declared::<T::Params>();
     let mut schemas = Map::new();
     schemas.insert("arguments".to_owned(), arguments.clone());

@@ -28,12 +28,12 @@ const TREE_COPIES: usize = 3;
 /// Bytes of a tree's text for each entry besides its name.
 const TREE_NODE_BYTES: usize = 48;
 
-pub struct DirectoryTree;
+pub(super) struct DirectoryTree;
 
 /// Arguments of `directory_tree`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Directory
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: String,
@@ -64,7 +64,7 @@ struct NodeSchema {
 
 /// A [`NodeSchema`], written as text only.
 #[derive(Debug, Serialize)]
-pub enum Output {}
+pub(super) enum Output {}
 
 impl JsonSchema for Output {
     fn schema_name() -> Cow<'static, str> {

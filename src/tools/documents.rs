@@ -43,7 +43,7 @@ const MAX_READER_MEMORY_BYTES: usize = 1024 * 1024 * 1024;
 const MAX_ANSWER_BYTES: usize = MAX_DOCUMENT_TEXT_BYTES + 4096;
 
 /// Decoded content of a picture or a document.
-pub enum DocumentContent {
+pub(super) enum DocumentContent {
     Picture(Reply<()>),
     Text(String),
     /// A picture that can be sent unchanged.
@@ -55,12 +55,12 @@ const NOTEBOOK_NOTE: &str = "[cells and outputs; `encoding: \"utf-8\"` shows the
     numbers grep_files and edit_file use]";
 
 /// Returns true if the file name belongs to a format of [`read`].
-pub fn is_claimed(file: &Checked<Read>) -> bool {
+pub(super) fn is_claimed(file: &Checked<Read>) -> bool {
     claimed(name(file)).is_some()
 }
 
 /// Reads a document or picture. Returns `None` for other files.
-pub fn read(
+pub(super) fn read(
     context: &Context<'_>,
     file: &Checked<Read>,
     part: Part,

@@ -14,12 +14,12 @@ use super::hash;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
-pub struct EditFile;
+pub(super) struct EditFile;
 
 /// Arguments of `edit_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// File
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,
@@ -36,7 +36,7 @@ pub struct Params {
 
 /// Result of the edits.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     path: String,
     edits: Vec<EditReport>,
     /// SHA-256 of the new content, if one was expected.

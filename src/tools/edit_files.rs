@@ -33,12 +33,12 @@ const MAX_EDIT_FILES: usize = 10_000;
 /// Most that one `edit_files` call loads in all, in bytes; a single file may be larger.
 const MAX_EDIT_TOTAL_BYTES: u64 = 1024 * 1024 * 1024;
 
-pub struct EditFiles;
+pub(super) struct EditFiles;
 
 /// Arguments of `edit_files`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Files and globs
     #[schemars(length(min = 1), extend("x-aliases" = ["files", "globs"]))]
     paths: Vec<String>,
@@ -54,7 +54,7 @@ pub struct Params {
 
 /// Results by file.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     files: Vec<FileReport>,
     edited: usize,
     failed: usize,
@@ -62,7 +62,7 @@ pub struct Output {
 
 /// One file.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct FileReport {
+pub(super) struct FileReport {
     path: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     edits: Vec<EditReport>,

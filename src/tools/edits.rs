@@ -59,7 +59,7 @@ impl From<EditParam> for Edit {
 /// Result of one edit.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EditReport {
+pub(super) struct EditReport {
     replacements: u64,
     first_line: usize,
     last_line: usize,
@@ -85,7 +85,7 @@ impl From<&edit::EditReport> for EditReport {
 }
 
 /// Applies the edits within the time limit for one file.
-pub fn apply<'a>(
+pub(super) fn apply<'a>(
     bytes: impl Into<Cow<'a, [u8]>>,
     edits: &[Edit],
     room: Room<'_>,
@@ -94,7 +94,7 @@ pub fn apply<'a>(
 }
 
 /// Returns a unified diff of the edits.
-pub fn preview(
+pub(super) fn preview(
     path: &str,
     before: &[u8],
     applied: &Applied<'_>,
@@ -106,7 +106,7 @@ pub fn preview(
 
 /// Cuts a diff to whole lines of at most `most` bytes, and appends a line with the size of the
 /// rest.
-pub fn truncate_diff(mut diff: String, most: usize) -> String {
+pub(super) fn truncate_diff(mut diff: String, most: usize) -> String {
     if diff.len() <= most {
         return diff;
     }
@@ -124,7 +124,7 @@ pub fn truncate_diff(mut diff: String, most: usize) -> String {
 
 /// Retries a change while other programs change the file. The last attempt locks the directory from
 /// read to rename, against other servers. Each attempt reads the file again.
-pub fn attempts<T>(
+pub(super) fn attempts<T>(
     target: &Checked<Write>,
     mut attempt: impl FnMut(Option<&DirLocks>) -> Result<T, Error>,
 ) -> Result<T, Error> {
@@ -152,7 +152,7 @@ fn options(room: Room<'_>) -> Options<'_> {
 
 /// Notes on the edits: matches by a looser rule, edits cut short by a limit, and replacement texts
 /// with invalid group references.
-pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
+pub(super) fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
     let mut notes = Vec::new();
     for (index, (report, edit)) in applied.per_edit.iter().zip(edits).enumerate() {
         if report.rule == Rule::Whitespace {
@@ -184,7 +184,7 @@ pub fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
 }
 
 /// Describes the edits of a file that does not exist.
-pub fn describe_intended(path: &str, edits: &[Edit]) -> String {
+pub(super) fn describe_intended(path: &str, edits: &[Edit]) -> String {
     let list: Vec<String> = edits
         .iter()
         .enumerate()

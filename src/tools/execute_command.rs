@@ -33,12 +33,12 @@ const DRY_RUN_DIFFERS: &str = "a dry run has no named sockets (EACCES), no renam
     real run may succeed";
 
 /// Runs a shell command line in an allowed directory.
-pub struct ExecuteCommand;
+pub(super) struct ExecuteCommand;
 
 /// Arguments of `execute_command`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Command line for bash, else sh
     command: String,
     /// Directory (default: first writable one)
@@ -63,7 +63,7 @@ pub struct Params {
 /// Structured result of a command.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub(super) struct Output {
     stdout: String,
     stderr: String,
     /// Of a command that was waited for.

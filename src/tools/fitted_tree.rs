@@ -11,7 +11,7 @@ const MAX_CLOSED_SHOWN: usize = 5;
 
 /// A tree reduced to a size limit.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct FittedTree {
+pub(super) struct FittedTree {
     pub entries: Vec<TreeEntry>,
     /// Number of omitted entries below each entry.
     pub left_out: Vec<usize>,
@@ -24,7 +24,7 @@ impl FittedTree {
     /// Reduces the entries to `most` bytes; `cost` is the size of one. Sibling directories share
     /// the space equally, so small ones stay complete beside a large one. A shown directory lists
     /// all its direct entries; only the root may be cut.
-    pub fn new(
+    pub(super) fn new(
         mut entries: Vec<TreeEntry>,
         most: usize,
         cost: impl Fn(&TreeEntry) -> usize,
@@ -106,12 +106,12 @@ impl FittedTree {
     }
 
     /// Number of omitted entries that lie in no closed directory.
-    pub fn others(&self) -> usize {
+    pub(super) fn others(&self) -> usize {
         self.all - self.entries.len() - self.closed.iter().map(|(_, count)| count).sum::<usize>()
     }
 
     /// Note on the omitted entries, and how to list them.
-    pub fn note(&self) -> String {
+    pub(super) fn note(&self) -> String {
         let (named, others) = self
             .closed
             .split_at(self.closed.len().min(MAX_CLOSED_SHOWN));

@@ -31,12 +31,12 @@ const DEFAULT_MATCH_SECS: u64 = 30;
 const MAX_FOLLOW_SECS: u64 = MAX_COMMAND_TIMEOUT_SECS;
 
 /// Reads from, writes to and ends a background command of `execute_command`.
-pub struct FollowCommand;
+pub(super) struct FollowCommand;
 
 /// Arguments of `follow_command`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Of the command
     #[schemars(extend("x-aliases" = ["command_id", "id"]))]
     command_id: String,
@@ -64,7 +64,7 @@ pub struct Params {
 /// Structured result for a background command.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FollowOutput {
+pub(super) struct FollowOutput {
     /// Both streams as they came.
     output: String,
     /// Cursor for the next call.

@@ -14,11 +14,11 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Returns type, size, times and permissions.
-pub struct GetFileInfo;
+pub(super) struct GetFileInfo;
 
 /// Arguments of `get_file_info`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// File or directory
     #[schemars(extend("x-aliases" = ["file_path", "filePath"]))]
     path: String,
@@ -26,7 +26,7 @@ pub struct Params {
 
 /// The same as the text, typed.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     path: String,
     #[serde(rename = "type")]
     kind: ItemKind,

@@ -8,10 +8,10 @@ use super::python::{SessionParams, SessionTool, describe_exit, interpreter, seco
 use crate::error::Error;
 
 /// Reports the state of a process.
-pub struct GetKernelHealth;
+pub(super) struct GetKernelHealth;
 
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     session_id: String,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,12 +21,12 @@ use crate::error::Error;
 const DEFAULT_GLOB_RESULTS: u64 = 1000;
 
 /// Finds files by glob.
-pub struct GlobSearch;
+pub(super) struct GlobSearch;
 
 /// Arguments of `glob_search`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Search root
     #[schemars(extend("x-aliases" = ["path", "dir"]))]
     directory: String,
@@ -45,7 +45,7 @@ pub struct Params {
 
 /// The paths.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     matches: NameList,
     count: usize,
     truncated: bool,

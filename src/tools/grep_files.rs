@@ -31,12 +31,12 @@ const DEFAULT_GREP_BYTES: u64 = 256 * 1024;
 /// Largest `maxBytes` of grep.
 const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
 
-pub struct GrepFiles;
+pub(super) struct GrepFiles;
 
 /// Arguments of `grep_files`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// JavaScript regex, matched line by line unless multiline
     #[schemars(extend("x-aliases" = ["pattern", "query"]))]
     regex: String,
@@ -79,7 +79,7 @@ pub struct Params {
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum OutputMode {
+pub(super) enum OutputMode {
     #[default]
     Content,
     Files,

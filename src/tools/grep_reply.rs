@@ -16,7 +16,7 @@ use super::reply_size::Bulk;
 #[derive(Debug, Default, JsonSchema, Serialize)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub(super) struct Output {
     matches: Vec<MatchedLine>,
     /// With outputMode files or count
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -39,7 +39,7 @@ pub struct Output {
 #[cfg_attr(test, derive(PartialEq, Eq))]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Shown")]
-pub struct MatchedLine {
+pub(super) struct MatchedLine {
     path: String,
     line: u64,
     text: String,
@@ -49,7 +49,7 @@ pub struct MatchedLine {
 /// A file that matches.
 #[derive(Debug, JsonSchema, Serialize)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
-pub struct Counted {
+pub(super) struct Counted {
     path: String,
     /// Lines that match; with outputMode count
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub struct Counted {
 }
 
 /// Builds the reply as data and as text.
-pub fn assemble(hits: &Hits, wanted: GrepOptions) -> (Output, String) {
+pub(super) fn assemble(hits: &Hits, wanted: GrepOptions) -> (Output, String) {
     let mut reply = Reply {
         wanted,
         text: String::new(),
@@ -78,7 +78,7 @@ pub fn assemble(hits: &Hits, wanted: GrepOptions) -> (Output, String) {
 
 /// Note on the directory that holds most matches of a truncated reply. `root` is the start of the
 /// search, `bytes` the length of its text.
-pub fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize) -> Option<String> {
+pub(super) fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize) -> Option<String> {
     let files = &hits.files;
     let paths = || {
         files

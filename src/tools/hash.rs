@@ -18,14 +18,14 @@ use crate::error::Error;
 const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Returns the hash of the concatenated pieces, in lower-case hexadecimal.
-pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+pub(super) fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut hasher = Sha256::new();
     pieces.into_iter().for_each(|piece| hasher.update(piece));
     hexadecimal(hasher)
 }
 
 /// Returns the hash of a whole file; `None` if it takes too long.
-pub fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<String>, Error> {
+pub(super) fn of_file(file: &Checked<Read>, cancel: &CancelToken) -> Result<Option<String>, Error> {
     if file.size() > MAX_HASHED_BYTES {
         return Ok(None);
     }
@@ -65,7 +65,7 @@ fn hexadecimal(hasher: Sha256) -> String {
 }
 
 /// Returns an error unless `current` (`None`: no file) has the expected hash.
-pub fn expect(path: &Path, current: Option<&[u8]>, expected: &str) -> Result<(), Error> {
+pub(super) fn expect(path: &Path, current: Option<&[u8]>, expected: &str) -> Result<(), Error> {
     if expected.len() != 64 || !expected.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let message =
             format!("`expectedSha256` is \"{expected}\"; it must be 64 hexadecimal digits");

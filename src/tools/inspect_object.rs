@@ -11,11 +11,11 @@ use super::python::{SessionTool, interpreter};
 use crate::error::Error;
 
 /// Describes an object.
-pub struct InspectObject;
+pub(super) struct InspectObject;
 
 /// Arguments of `inspect_object`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Python code
     code: String,
     /// Cursor, in characters from the beginning
@@ -31,7 +31,7 @@ pub struct Params {
 
 /// Description of the object.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     found: bool,
     data: BTreeMap<String, String>,
 }

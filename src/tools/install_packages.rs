@@ -27,11 +27,11 @@ const MAX_INSTALL_SECS: u64 = 1800;
 /// Packages in one call.
 const MAX_PACKAGES: usize = 100;
 
-pub struct InstallPackages;
+pub(super) struct InstallPackages;
 
 /// Arguments of `install_packages`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Packages: names as for pip, with optional versions, or paths of wheels and source trees
     #[schemars(length(min = 1, max = MAX_PACKAGES), extend("x-aliases" = ["package"]))]
     packages: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Params {
 
 /// Result of the installation.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     success: bool,
     session_id: String,
     packages: Vec<String>,

@@ -6,11 +6,11 @@ use super::Context;
 use super::python::{SessionParams, SessionTool};
 use crate::error::Error;
 
-pub struct InterruptSession;
+pub(super) struct InterruptSession;
 
 /// Result of the interrupt.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     session_id: String,
     interrupted: bool,
     message: &'static str,

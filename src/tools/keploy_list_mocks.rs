@@ -8,11 +8,11 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::sets::{self, Set};
 use crate::error::Error;
 
-pub struct KeployListMocks;
+pub(super) struct KeployListMocks;
 
 /// Arguments of `keploy_list_mocks`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Path to search for mock files (default: ./keploy)
     path: Option<String>,
 }
@@ -20,7 +20,7 @@ pub struct Params {
 /// The sets, the newest first.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub(super) struct Output {
     success: bool,
     mock_sets: Vec<String>,
     count: usize,

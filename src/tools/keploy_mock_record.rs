@@ -17,11 +17,11 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::calls::{Isolation, NewSet, Play, Ran, WrittenSet, declared, keep, sets};
 use crate::error::Error;
 
-pub struct KeployMockRecord;
+pub(super) struct KeployMockRecord;
 
 /// Arguments of `keploy_mock_record`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Application command to run (e.g. 'go run main.go' or 'npm start')
     command: String,
     /// Path to store mock files (default: ./keploy)
@@ -33,7 +33,7 @@ pub struct Params {
 
 /// Arguments of the call.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Configuration {
+pub(super) struct Configuration {
     command: String,
     path: String,
 }
@@ -41,7 +41,7 @@ pub struct Configuration {
 /// Result of the recording.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub(super) struct Output {
     success: bool,
     mock_file_path: String,
     mock_count: usize,

@@ -21,12 +21,12 @@ use crate::error::Error;
 /// Unanswered calls that a reply tells of.
 const MAX_MISSES_SHOWN: usize = 20;
 
-pub struct KeployMockTest;
+pub(super) struct KeployMockTest;
 
 /// Arguments of `keploy_mock_test`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Test command to run (e.g. 'go test -v' or 'npm test')
     command: String,
     /// Mock set to replay, as `keploy_list_mocks` shows it (default: the latest that was recorded
@@ -47,7 +47,7 @@ pub struct Params {
 /// Arguments of the call.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Configuration {
+pub(super) struct Configuration {
     command: String,
     mock_name: String,
     fall_back_on_miss: bool,
@@ -59,7 +59,7 @@ pub struct Configuration {
 /// Result of the run.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub(super) struct Output {
     success: bool,
     mocks_replayed: u64,
     mocks_missed: u64,

@@ -17,15 +17,15 @@ use crate::error::Error;
 const MAX_SHOWN_NETWORK_RULES: usize = 20;
 
 /// Lists the allowed directories, the project directory first.
-pub struct ListAllowedDirectories;
+pub(super) struct ListAllowedDirectories;
 
 /// It takes none.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {}
+pub(super) struct Params {}
 
 /// The directories in the operator's order.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     directories: Vec<Directory>,
     sandbox: Sandbox,
 }
@@ -33,7 +33,7 @@ pub struct Output {
 /// Walls around commands.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sandbox {
+pub(super) struct Sandbox {
     /// namespaces, landlock, off, or none when no command runs
     tier: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ fn network(commands: &Commands) -> String {
 
 /// One directory.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Directory {
+pub(super) struct Directory {
     path: String,
     writable: bool,
 }

@@ -20,11 +20,11 @@ const MAX_LISTED_CALLS: u64 = 100;
 /// Default number of calls.
 const USUAL_CALLS: u64 = 20;
 
-pub struct ListChanges;
+pub(super) struct ListChanges;
 
 /// Arguments of `list_changes`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Only this call, with its diff
     call: Option<u64>,
     /// Only calls before this one
@@ -36,7 +36,7 @@ pub struct Params {
 
 /// The calls, newest first.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     calls: Vec<Call>,
     /// Diff of the single requested call.
     #[serde(skip_serializing_if = "Option::is_none")]

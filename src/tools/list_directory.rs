@@ -18,11 +18,11 @@ use crate::error::Error;
 const QUICK_LIST_BYTES: u64 = 4096;
 
 /// Lists a directory, sorted by name.
-pub struct ListDirectory;
+pub(super) struct ListDirectory;
 
 /// Arguments of `list_directory`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Directory
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: String,
@@ -30,7 +30,7 @@ pub struct Params {
 
 /// The entries in the order of their names.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     entries: Vec<Item>,
     // Not in the schema, which each client pays for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -44,7 +44,7 @@ pub struct Output {
 
 /// One entry; a link that leads inside the allowed directories shows as what it leads to.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Item {
+pub(super) struct Item {
     name: String,
     #[serde(rename = "type")]
     kind: ItemKind,

@@ -20,11 +20,11 @@ use crate::error::Error;
 /// Entries that `list_files` lists.
 const MAX_LISTED_FILES: usize = 1000;
 
-pub struct ListFiles;
+pub(super) struct ListFiles;
 
 /// Arguments of `list_files`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Directory (default: the first allowed one)
     #[schemars(extend("x-aliases" = ["directory", "dir"]))]
     path: Option<String>,
@@ -38,7 +38,7 @@ pub struct Params {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     /// Files, and directories that were not entered, with a slash.
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -10,15 +10,15 @@ use super::python::absolute;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
-pub struct ListSessions;
+pub(super) struct ListSessions;
 
 /// `list_sessions` takes no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {}
+pub(super) struct Params {}
 
 /// The sessions by name.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     sessions: Map<String, Value>,
     active_session: String,
     total_sessions: usize,

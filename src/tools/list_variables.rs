@@ -7,11 +7,11 @@ use super::Context;
 use super::python::{SessionParams, SessionTool, interpreter};
 use crate::error::Error;
 
-pub struct ListVariables;
+pub(super) struct ListVariables;
 
 /// The variables, in the order of their creation.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     session_id: String,
     variables: Vec<Variable>,
 }

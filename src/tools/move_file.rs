@@ -11,11 +11,11 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Moves or renames; never overwrites.
-pub struct MoveFile;
+pub(super) struct MoveFile;
 
 /// Arguments of `move_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Path to move
     #[schemars(extend("x-aliases" = ["from", "src"]))]
     source: String,

@@ -10,13 +10,13 @@ use serde::{Serialize, Serializer};
 
 /// Escaped paths, which contain no line feeds.
 #[derive(Debug)]
-pub struct NameList {
+pub(super) struct NameList {
     text: String,
     count: usize,
 }
 
 impl NameList {
-    pub fn new(paths: &Paths) -> Self {
+    pub(super) fn new(paths: &Paths) -> Self {
         let mut text = String::new();
         for path in paths.iter() {
             if !text.is_empty() {
@@ -31,12 +31,12 @@ impl NameList {
     }
 
     /// Number of paths.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.count
     }
 
     /// The paths, one per line.
-    pub fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         &self.text
     }
 }

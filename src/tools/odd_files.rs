@@ -23,7 +23,7 @@ const LOOKED_BYTES: usize = 64 * 1024;
 const MAX_CUT_BYTES: usize = 4;
 
 /// Returns a note on such files in a scope.
-pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, Error> {
+pub(super) fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, Error> {
     let found = names(call(context, &|_| {}), scope, MAX_LOOKED, &|_, kind| {
         kind == FileKind::File
     })?;
@@ -39,7 +39,10 @@ pub fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<String>, E
 }
 
 /// Returns a note on such files among `files`.
-pub fn note(context: &Context<'_>, files: impl Iterator<Item = Checked<Read>>) -> Option<String> {
+pub(super) fn note(
+    context: &Context<'_>,
+    files: impl Iterator<Item = Checked<Read>>,
+) -> Option<String> {
     let (mut count, mut first) = (0_usize, None);
     for file in files.take_while(|_| !context.cancel.is_cancelled()) {
         let mut head = vec![0; LOOKED_BYTES];

@@ -8,14 +8,14 @@ use serde::Deserialize;
 /// One text or several.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum OneOrMany {
+pub(super) enum OneOrMany {
     One(String),
     /// Several texts, or none.
     Many(Vec<String>),
 }
 
 impl OneOrMany {
-    pub fn into_list(self) -> Vec<String> {
+    pub(super) fn into_list(self) -> Vec<String> {
         match self {
             Self::One(text) => vec![text],
             Self::Many(texts) => texts,

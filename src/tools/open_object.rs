@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 /// An output whose schema is an open object. Clients that generate types from output schemas then
 /// return a dictionary, as users of Python servers expect.
 #[derive(Debug)]
-pub struct Open<T>(pub T);
+pub(crate) struct Open<T>(pub T);
 
 impl<T: Serialize> Serialize for Open<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

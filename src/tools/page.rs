@@ -23,7 +23,7 @@ use crate::error::Error;
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Reads the lines of `page`, with a note about their position.
-pub fn read(
+pub(super) fn read(
     file: &Checked<Read>,
     page: Page,
     forced: Option<&str>,
@@ -74,7 +74,7 @@ fn from_memory(
     Ok(of_text(&decoded.text, decoded.encoding, page, most, size)?.holding(held))
 }
 
-pub fn no_lines(file: &Checked<Read>) -> Error {
+pub(super) fn no_lines(file: &Checked<Read>) -> Error {
     Error::Unsuitable {
         message: format!(
             "`{}` is binary, so it has no lines",
@@ -85,7 +85,7 @@ pub fn no_lines(file: &Checked<Read>) -> Error {
 }
 
 /// Returns the lines of a text. `size` is the size of the file in bytes.
-pub fn of_text(
+pub(super) fn of_text(
     text: &str,
     encoding: Encoding,
     page: Page,
@@ -213,7 +213,7 @@ pub(super) const LONE_CR: &str = "[this file ends its lines with CR alone, so it
     line]";
 
 /// Reads the start of the file, enough to detect binary data.
-pub fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
+pub(super) fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
     let mut head = vec![0; 4096];
     let read = Reader::new(file, 0)
         .read(&mut head)
@@ -309,12 +309,12 @@ fn reply(page: PageText, skip: usize, most: usize) -> Result<Reply<()>, Error> {
 }
 
 /// Length of the whole lines within the first `most` bytes.
-pub fn whole_lines(text: &str, most: usize) -> usize {
+pub(super) fn whole_lines(text: &str, most: usize) -> usize {
     memchr::memrchr(b'\n', &text.as_bytes()[..most.min(text.len())]).map_or(0, |at| at + 1)
 }
 
 /// Error for a file above the size limit.
-pub fn too_large(path: &Path, size: u64) -> Error {
+pub(super) fn too_large(path: &Path, size: u64) -> Error {
     Error::Unsuitable {
         message: format!(
             "`{}` is {size} bytes; at most {MAX_READ_BYTES} bytes are read whole",
@@ -326,7 +326,7 @@ pub fn too_large(path: &Path, size: u64) -> Error {
 }
 
 /// Note on a text that is not UTF-8.
-pub fn note(encoding: &str) -> String {
+pub(super) fn note(encoding: &str) -> String {
     format!(
         "[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]"
     )

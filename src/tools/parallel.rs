@@ -10,7 +10,7 @@ use replay_files::policy::Touched;
 const WRITE_THREADS: usize = 8;
 
 /// Applies `work` to each item. A panic in it reaches the caller.
-pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     map_on(
         thread::available_parallelism().map_or(1, usize::from),
         items,
@@ -20,7 +20,7 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
 
 /// Like [`map`], for work that writes files. It waits for the disk, where many concurrent flushes
 /// cost little more than a few.
-pub fn map_writing<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn map_writing<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     map_on(WRITE_THREADS, items, work)
 }
 

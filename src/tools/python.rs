@@ -24,7 +24,7 @@ use crate::error::Error;
 const DEFAULT_CELL_SECS: u64 = 30;
 
 /// A tool of Python sessions. Its output is an open object, and it usually waits for an interpreter.
-pub trait SessionTool: Send + Sync + 'static {
+pub(crate) trait SessionTool: Send + Sync + 'static {
     /// See [`Tool::Params`].
     type Params: DeserializeOwned + JsonSchema;
     type Output: Serialize;
@@ -52,7 +52,7 @@ impl<T: SessionTool> Tool for T {
 
 /// Arguments of a tool that needs no more than a session.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct SessionParams {
+pub(super) struct SessionParams {
     /// Session (default: the active one)
     #[schemars(extend("x-aliases" = ["session", "name"]))]
     pub session_id: Option<String>,
@@ -93,7 +93,7 @@ fn host_of<'a>(services: &'a Services, changes: &'a journal::Changes<'a>) -> Opt
 }
 
 /// Starts the interpreter of the first session in advance, when a client sees the Python tools.
-pub fn expect_use(services: &Services) {
+pub(crate) fn expect_use(services: &Services) {
     if let Some(host) = host_of(services, &journal::Changes::none()) {
         services.python.expect_use(&host);
     }

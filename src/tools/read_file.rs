@@ -28,11 +28,11 @@ use crate::error::Error;
 /// Largest binary file that is sent as it is, unless it is a picture, in bytes.
 const MAX_BLOB_BYTES: usize = 64 * 1024;
 
-pub struct ReadFile;
+pub(super) struct ReadFile;
 
 /// Arguments of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// File
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,

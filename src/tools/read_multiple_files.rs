@@ -23,11 +23,11 @@ const MAX_READ_FILES: usize = 50;
 const MAX_READ_TOTAL_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Reads up to fifty files.
-pub struct ReadMultipleFiles;
+pub(super) struct ReadMultipleFiles;
 
 /// Arguments of `read_multiple_files`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Files to read; globs are not expanded
     #[schemars(length(min = 1, max = MAX_READ_FILES))]
     paths: Vec<String>,

@@ -25,7 +25,7 @@ const CALLS_OUTPUT_BYTES: usize = 256 * 1024;
 
 /// A command to run in the first writable directory.
 #[derive(Clone, Copy, Debug)]
-pub struct CommandRequest<'a> {
+pub(crate) struct CommandRequest<'a> {
     /// Journal of the call's changes.
     pub changes: &'a Changes<'a>,
     /// Shell command line.
@@ -39,7 +39,7 @@ pub struct CommandRequest<'a> {
 }
 
 /// Runs the command. `on_progress` gets the elapsed time and the timeout.
-pub fn run_command(
+pub(crate) fn run_command(
     services: &Services,
     wanted: &CommandRequest<'_>,
     play: Play,
@@ -101,7 +101,7 @@ pub fn run_command(
 
 /// Returns the redaction rules: secrets in the environment of commands, and those declared by a
 /// set.
-pub fn secrets(services: &Services, declared: &[String]) -> Result<Secrets, CallsError> {
+pub(crate) fn secrets(services: &Services, declared: &[String]) -> Result<Secrets, CallsError> {
     let variables = services
         .commands
         .launcher
@@ -146,7 +146,7 @@ fn place(services: &Services) -> &Path {
 }
 
 /// Returns the name of that directory: the default name of a set.
-pub fn folder(services: &Services) -> String {
+pub(crate) fn folder(services: &Services) -> String {
     place(services)
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
@@ -154,7 +154,7 @@ pub fn folder(services: &Services) -> String {
 }
 
 /// Returns true if the shell found no command or could not run it (sh(1), "Exit Status").
-pub fn did_not_run(ran: &Ran) -> bool {
+pub(crate) fn did_not_run(ran: &Ran) -> bool {
     matches!(ran.outcome.exit, Exit::Code(126 | 127))
 }
 
@@ -178,7 +178,7 @@ pub(super) fn failure_output(ran: &Ran) -> Option<String> {
 }
 
 /// Notes on a set that was stored elsewhere, or that lacks or changes recorded calls.
-pub fn left_out(kept: &WrittenSet) -> Vec<String> {
+pub(crate) fn left_out(kept: &WrittenSet) -> Vec<String> {
     let count = counted(
         kept.left_out as u64,
         "call, the largest one, is",
@@ -193,7 +193,7 @@ pub fn left_out(kept: &WrittenSet) -> Vec<String> {
 }
 
 /// Joins the first names of a list, with the number of the others.
-pub fn some_of(names: &[String]) -> String {
+pub(crate) fn some_of(names: &[String]) -> String {
     const SHOWN: usize = 10;
     let more = if names.len() > SHOWN {
         format!(" and {} more", names.len() - SHOWN)
@@ -226,7 +226,7 @@ fn nearness(services: &Services, ran: &Ran) -> Option<String> {
 }
 
 /// Notes on a recording without an answered call: names that were looked up and not reached.
-pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<String> {
+pub(crate) fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<String> {
     let names: BTreeSet<&str> = exchanges
         .iter()
         .filter_map(|exchange| match &exchange.content {
@@ -251,7 +251,7 @@ pub fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) -> Vec<
 }
 
 /// Notes on a run, besides its calls.
-pub fn notes(services: &Services, ran: &Ran) -> Vec<String> {
+pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
     let (counts, more) = (&ran.recorded.counts, &ran.counts);
     let mut add = |count: u64, one: &str, several: &str, more: &str| {

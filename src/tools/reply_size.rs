@@ -13,14 +13,14 @@ const MIN_NESTED_BULK_PERCENT: usize = 90;
 
 /// The directory that holds most entries of a listing, relative to its start, with their number.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Bulk {
+pub(super) struct Bulk {
     path: Vec<u8>,
     count: usize,
 }
 
 impl Bulk {
     /// Finds the bulk of a tree; `None` if no directory stands out.
-    pub fn of_tree(entries: &[TreeEntry]) -> Option<Self> {
+    pub(super) fn of_tree(entries: &[TreeEntry]) -> Option<Self> {
         let mut range = 0..entries.len();
         let mut depth = 0;
         descend(entries.len(), |_| {
@@ -44,7 +44,7 @@ impl Bulk {
     }
 
     /// Finds the bulk of absolute paths, grouped by directory; `root` is their common start.
-    pub fn of_paths<'a, I: Iterator<Item = &'a [u8]>>(
+    pub(super) fn of_paths<'a, I: Iterator<Item = &'a [u8]>>(
         root: &[u8],
         paths: impl Fn() -> I,
     ) -> Option<Self> {
@@ -80,7 +80,7 @@ impl Bulk {
 
     /// Returns a note about the bulk of a long listing. `bytes` is its length, `what` names its
     /// entries, and `means` tells how to exclude some.
-    pub fn note(
+    pub(super) fn note(
         bytes: usize,
         all: usize,
         what: &str,

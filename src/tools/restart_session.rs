@@ -7,10 +7,10 @@ use super::python::{SessionParams, SessionTool, host, session};
 use crate::error::Error;
 
 /// Restarts a session.
-pub struct RestartSession;
+pub(super) struct RestartSession;
 
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     session_id: String,
     status: &'static str,
     python_version: String,

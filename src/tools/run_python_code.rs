@@ -39,11 +39,11 @@ const PYTHON_RESULT_CAP_BYTES: usize = 8 * 1024;
 /// Pictures of a cell that its reply has; more are in files alone.
 const MAX_CELL_PICTURES: usize = 20;
 
-pub struct RunPythonCode;
+pub(super) struct RunPythonCode;
 
 /// Arguments of `run_python_code`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Python code
     code: String,
     /// Seconds until it is interrupted (default 30)
@@ -58,7 +58,7 @@ pub struct Params {
 
 /// Result of a cell.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     stdout: String,
     stderr: String,
     execution_time: f64,
@@ -97,7 +97,7 @@ pub struct Output {
 
 /// The exception of a failed cell.
 #[derive(Debug, Serialize)]
-pub struct Failure {
+pub(super) struct Failure {
     name: String,
     message: String,
     traceback: String,

@@ -19,11 +19,11 @@ use super::python::{file_tool_paths, host, note_written, seconds, time_limit};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
-pub struct RunScript;
+pub(super) struct RunScript;
 
 /// Arguments of `run_script`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Python file
     #[schemars(extend("x-aliases" = ["script", "script_path", "file"]))]
     path: String,
@@ -41,7 +41,7 @@ pub struct Params {
 
 /// Result of the script.
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     stdout: String,
     stderr: String,
     exit_code: i32,

@@ -19,12 +19,12 @@ use super::testing::{ReportOutput, ToolChoice, report as tell, with_run_context}
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
-pub struct RunTests;
+pub(super) struct RunTests;
 
 /// Arguments of `run_tests`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Test files, directories or globs (default: all)
     #[schemars(extend("x-aliases" = ["test_files", "files", "paths"]))]
     test_files: Option<OneOrMany>,

@@ -17,7 +17,7 @@ use crate::error::Error;
 
 /// The schemas of a tool, as JSON text. A test compares them with its types.
 #[derive(Clone, Copy, Debug)]
-pub struct Schemas {
+pub(super) struct Schemas {
     /// Schema that arguments are checked against.
     pub arguments: &'static str,
     /// The same, as clients see it.
@@ -28,17 +28,17 @@ pub struct Schemas {
 
 /// Alternative names of a property, which agents bring from their training. Accepted, but never
 /// published.
-pub const ALIASES: &str = "x-aliases";
+pub(super) const ALIASES: &str = "x-aliases";
 
 /// Marks a property that is accepted and never published.
-pub const HIDDEN: &str = "x-hidden";
+pub(super) const HIDDEN: &str = "x-hidden";
 
 /// Arguments by which agents explain themselves; they are dropped.
 const HARMLESS: [&str; 3] = ["description", "explanation", "reason"];
 
 /// Parses a tool's arguments, which must match `schema`. The error names the field, the value and
 /// the allowed values.
-pub fn read_params<P: DeserializeOwned>(
+pub(super) fn read_params<P: DeserializeOwned>(
     tool: &str,
     schema: &Value,
     arguments: Option<&RawValue>,

@@ -24,7 +24,7 @@ pub(super) use embedded;
 
 /// Removes the whitespace between the tokens of a JSON text. Returns the length of the result, and
 /// its first `N` bytes.
-pub const fn minify<const N: usize>(json: &str) -> (usize, [u8; N]) {
+pub(super) const fn minify<const N: usize>(json: &str) -> (usize, [u8; N]) {
     let json = json.as_bytes();
     let (mut minified, mut length) = ([0; N], 0);
     let (mut place, mut index) = (JsonPosition::Outside, 0);
@@ -44,7 +44,7 @@ pub const fn minify<const N: usize>(json: &str) -> (usize, [u8; N]) {
 
 /// Splits a minified file into its schemas. They are `null` if it has another form, as the empty
 /// file of a new tool.
-pub const fn split(json: &'static [u8]) -> Schemas {
+pub(super) const fn split(json: &'static [u8]) -> Schemas {
     let (arguments, rest) = member(json, ARGUMENTS);
     let (published, rest) = member(rest, PUBLISHED);
     let (output, _) = member(rest, OUTPUT);

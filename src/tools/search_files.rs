@@ -21,12 +21,12 @@ use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Finds entries by name.
-pub struct SearchFiles;
+pub(super) struct SearchFiles;
 
 /// Arguments of `search_files`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Search root
     #[schemars(extend("x-aliases" = ["path", "dir"]))]
     directory: String,
@@ -45,7 +45,7 @@ pub struct Params {
 
 /// The paths.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     matches: NameList,
     count: usize,
     #[serde(skip_serializing_if = "std::ops::Not::not")]

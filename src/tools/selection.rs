@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// Search arguments of an agent.
 #[derive(Debug, Default)]
-pub struct Selection<'a> {
+pub(crate) struct Selection<'a> {
     /// Start of relative globs; the project directory by default.
     pub directory: Option<Checked<Read>>,
     /// `None` selects everything below the directory.
@@ -25,7 +25,7 @@ pub struct Selection<'a> {
 
 impl Selection<'_> {
     /// Returns the same selection without its directory.
-    pub fn without_directory(&self) -> Self {
+    pub(crate) fn without_directory(&self) -> Self {
         Self {
             directory: None,
             ..*self
@@ -34,7 +34,7 @@ impl Selection<'_> {
 }
 
 /// Returns the scope of a selection.
-pub fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<Scope, Error> {
+pub(super) fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<Scope, Error> {
     let policy = &context.services.policy;
     let directory = match (selection.directory, selection.globs) {
         (None, None) => Some(open_directory(policy, ".")?),
@@ -52,7 +52,7 @@ pub fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<Scope, E
 }
 
 /// Returns the context of a search; `progress` gets the number of visited files or entries.
-pub fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) -> Call<'a> {
+pub(super) fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) -> Call<'a> {
     let services = context.services;
     Call {
         policy: &services.policy,
@@ -64,7 +64,9 @@ pub fn call<'a>(context: &'a Context<'_>, progress: &'a (dyn Fn(u64) + Sync)) ->
 }
 
 /// Note with the first unreadable paths.
-pub fn unreadable_note<'a>(unreadable: impl IntoIterator<Item = &'a [u8]>) -> Option<String> {
+pub(super) fn unreadable_note<'a>(
+    unreadable: impl IntoIterator<Item = &'a [u8]>,
+) -> Option<String> {
     let names: Vec<_> = unreadable.into_iter().map(show).collect();
     (!names.is_empty()).then(|| format!("[not readable: {}]", names.join(", ")))
 }

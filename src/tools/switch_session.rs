@@ -9,18 +9,18 @@ use super::python::SessionTool;
 use crate::error::Error;
 
 /// Changes the active session.
-pub struct SwitchSession;
+pub(super) struct SwitchSession;
 
 /// Arguments of `switch_session`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Params {
+pub(super) struct Params {
     /// Session to switch to
     #[schemars(extend("x-aliases" = ["session", "name"]))]
     session_id: String,
 }
 
 #[derive(Debug, Serialize)]
-pub struct Output {
+pub(super) struct Output {
     previous_session: String,
     current_session: String,
 }

@@ -19,7 +19,7 @@ use crate::error::Error;
 
 /// Report of a run, and the changes of its commands in the allowed directories.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct ReportOutput<R> {
+pub(super) struct ReportOutput<R> {
     #[serde(flatten)]
     report: R,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,14 +32,14 @@ pub struct ReportOutput<R> {
 }
 
 /// A finished run of tests or of a checker.
-pub struct FinishedRun<R> {
+pub(super) struct FinishedRun<R> {
     outcome: RunOutcome<R>,
     /// Changes of the run, as a note and as data.
     changed: Option<(String, ChangesMade)>,
 }
 
 /// Runs `work` with the context of a test run. An error names `tool`.
-pub fn with_run_context<R>(
+pub(super) fn with_run_context<R>(
     context: &Context<'_>,
     tool: &'static str,
     work: impl FnOnce(&RunContext<'_>) -> Result<RunOutcome<R>, TestrunError>,
@@ -78,7 +78,7 @@ pub fn with_run_context<R>(
 }
 
 /// Reports the elapsed time, the timeout, and a message to the client.
-pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &str) {
+pub(super) fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &str) {
     context.progress.report(
         elapsed.as_millis() as u64,
         Some(most.as_millis() as u64),
@@ -87,13 +87,13 @@ pub fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &
 }
 
 impl<R> FinishedRun<R> {
-    pub fn report(&self) -> &R {
+    pub(super) fn report(&self) -> &R {
         &self.outcome.report
     }
 
     /// Returns the reply: the report as text, notes, and a link to the log. `reduce` shortens the
     /// report for the structured reply.
-    pub fn reply(
+    pub(super) fn reply(
         self,
         context: &Context<'_>,
         text: &str,
@@ -136,7 +136,7 @@ impl<R> FinishedRun<R> {
 
 /// A requested runner or checker: a name, or `auto`, which means none.
 #[derive(Debug)]
-pub struct ToolChoice<T: ToolKind + ?Sized>(pub Option<&'static T>);
+pub(super) struct ToolChoice<T: ToolKind + ?Sized>(pub Option<&'static T>);
 
 /// Value that selects the default runner or checker.
 const AUTO: &str = "auto";

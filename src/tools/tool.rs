@@ -26,7 +26,7 @@ const SMALL_ARGUMENTS_BYTES: usize = 64 * 1024;
 const ARGUMENT_COPIES: usize = 3;
 
 /// A tool, declared once; all other descriptions of it are derived from here.
-pub trait Tool: Send + Sync + 'static {
+pub(crate) trait Tool: Send + Sync + 'static {
     /// The arguments; field docs are the parameter descriptions.
     type Params: DeserializeOwned + JsonSchema;
     /// Structured output. An object type becomes the output schema; `()` means content alone.
@@ -121,7 +121,7 @@ impl Hints {
 }
 
 #[derive(Debug)]
-pub struct Reply<O> {
+pub(crate) struct Reply<O> {
     /// Content for the model.
     pub content: Vec<Content>,
     /// Content for programs; `None` omits it.
@@ -139,18 +139,18 @@ pub struct Reply<O> {
 
 /// Structured form of a reply.
 #[derive(Debug)]
-pub enum Structured<O> {
+pub(crate) enum Structured<O> {
     Typed(O),
     /// JSON text of such a value, for outputs so large that they are rendered only once.
     Written(String),
 }
 
 impl<O> Reply<O> {
-    pub fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::content(vec![Content::text(text)])
     }
 
-    pub fn content(content: Vec<Content>) -> Self {
+    pub(crate) fn content(content: Vec<Content>) -> Self {
         Self {
             content,
             structured: None,
@@ -163,7 +163,7 @@ impl<O> Reply<O> {
 
     /// Sets the background command that the call started.
     #[must_use]
-    pub fn starting(self, id: &str) -> Self {
+    pub(crate) fn starting(self, id: &str) -> Self {
         Self {
             started: Some(id.to_owned()),
             ..self
@@ -172,27 +172,27 @@ impl<O> Reply<O> {
 
     /// Sets the memory reserved for the reply.
     #[must_use]
-    pub fn holding(self, held: Share) -> Self {
+    pub(crate) fn holding(self, held: Share) -> Self {
         Self { held, ..self }
     }
 
     /// Adds the structured form.
     #[must_use]
-    pub fn with_structured(mut self, structured: O) -> Self {
+    pub(crate) fn with_structured(mut self, structured: O) -> Self {
         self.structured = Some(Structured::Typed(structured));
         self
     }
 
     /// Adds the structured form, as JSON text.
     #[must_use]
-    pub fn with_written(mut self, structured: String) -> Self {
+    pub(crate) fn with_written(mut self, structured: String) -> Self {
         self.structured = Some(Structured::Written(structured));
         self
     }
 
     /// Returns the output as text and as a structure, for tools whose clients parse JSON in the
     /// text.
-    pub fn json(output: O) -> Result<Self, Error>
+    pub(crate) fn json(output: O) -> Result<Self, Error>
     where
         O: Serialize,
     {
@@ -202,7 +202,7 @@ impl<O> Reply<O> {
 
     /// Adds a member of `_meta`.
     #[must_use]
-    pub fn meta(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+    pub(crate) fn meta(mut self, key: &'static str, value: impl Into<Value>) -> Self {
         self.meta.push((key, value.into()));
         self
     }
@@ -256,7 +256,7 @@ struct DeclaredTool<T> {
 }
 
 /// Returns the registry's entry for a tool with these schemas.
-pub fn declare<T: Tool>(schemas: schema::Schemas) -> Box<dyn Callable> {
+pub(super) fn declare<T: Tool>(schemas: schema::Schemas) -> Box<dyn Callable> {
     Box::new(DeclaredTool::<T> {
         schema: OnceLock::new(),
         schemas,

@@ -14,12 +14,12 @@ use super::testing::{ReportOutput, ToolChoice, report, with_run_context};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
-pub struct TypeCheck;
+pub(super) struct TypeCheck;
 
 /// Arguments of `type_check`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Files, directories or globs to report on (default: all)
     #[schemars(extend("x-aliases" = ["paths", "testFiles"]))]
     files: Option<OneOrMany>,

@@ -19,12 +19,12 @@ use crate::error::Error;
 /// Changes that the text of an undo names; of more it says how many there are in each directory.
 const MAX_UNDONE_LINES: usize = 20;
 
-pub struct UndoChanges;
+pub(super) struct UndoChanges;
 
 /// Arguments of `undo_changes`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// Numbers of calls to undo
     #[schemars(extend("x-aliases" = ["call"]))]
     calls: Option<Vec<u64>>,
@@ -40,7 +40,7 @@ pub struct Params {
 /// Changes that were undone, or would be.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Output {
+pub(super) struct Output {
     /// Number of this call, by which it can be undone itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,

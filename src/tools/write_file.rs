@@ -12,12 +12,12 @@ use super::{edits, hash};
 use crate::error::Error;
 
 /// Writes a whole file.
-pub struct WriteFile;
+pub(super) struct WriteFile;
 
 /// Arguments of `write_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Params {
+pub(super) struct Params {
     /// File; missing parents are created
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
     path: String,

@@ -35,6 +35,7 @@
 //! | `escapes` | The escape catalogue: one test per attempt, named after its number. |
 //!
 //! Behaviour of one tool, or of a pure module, is tested beside its source, not here.
+#![expect(unreachable_pub, reason = "a program exports nothing")]
 #![expect(
     clippy::disallowed_methods,
     reason = "tests lay out trees and start the program"

@@ -32,7 +32,7 @@ use crate::config::{client_limits, error_style, level_filter};
 use crate::tenants;
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal.
-pub fn serve(serve: &MockServe) -> Result<ExitCode> {
+pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(log_level(serve, serve.log.log_level));
     let mock = prepare(serve, error_style(&serve.client))?;
@@ -183,7 +183,7 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
 }
 
 /// Creates a recorder that writes a new file.
-pub fn recorder(path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
+pub(super) fn recorder(path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
     let redactor = redactor(redact)?;
     CassetteRecorder::new(Box::new(create(path)?), redactor)
         .with_context(|| format!("`{}` cannot be written", path.display()))
@@ -268,7 +268,7 @@ fn create(path: &Path) -> Result<File> {
 
 /// Creates the mock that is served beside the tools. Must run before the server enters its own
 /// walls: the thread that watches the file stays outside them, and opens only this file.
-pub fn load_beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
+pub(super) fn load_beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
     let mock = Mock::new(catalog(path, &bytes)?, None, errors, true);
     follow(path, bytes, &mock);
@@ -276,7 +276,7 @@ pub fn load_beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
 }
 
 /// Runs `replay mock ACTION`.
-pub fn run(action: &MockAction) -> Result<ExitCode> {
+pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
     match action {
         MockAction::Check { manifest } => {
             let (text, good) = check(manifest)?;

@@ -43,7 +43,7 @@ struct PendingRequest {
 
 /// Starts a server and forwards lines between it and a client. Records each request with its
 /// answer. Ends with the server, or at a signal. Returns the exit status of the server.
-pub fn record(
+pub(super) fn record(
     target: &str,
     recorder: CassetteRecorder,
     from_client: File,
@@ -225,7 +225,7 @@ impl PendingRequests {
 }
 
 /// A server program that answers the requests missing in a cassette, one at a time.
-pub struct UpstreamProgram {
+pub(super) struct UpstreamProgram {
     conversation: Mutex<Conversation>,
     /// Own process group, so that children of the shell are killed, too.
     group: Pid,
@@ -241,7 +241,7 @@ struct Conversation {
 
 impl UpstreamProgram {
     /// Starts the program. The handshake follows with the first request.
-    pub fn start(command: &str) -> Result<Self> {
+    pub(super) fn start(command: &str) -> Result<Self> {
         let (child, stdin, stdout) = start(command, true)?;
         let group = Pid::from_child(&child);
         let stdout = BufReader::new(stdout);

@@ -8,7 +8,7 @@ use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
 /// Calls `changed` at every event in the directory of the file, for the lifetime of the process.
 /// The directory is watched because editors replace files (inotify(7)).
-pub fn on_change(file: &Path, mut changed: impl FnMut() + Send + 'static) -> io::Result<()> {
+pub(super) fn on_change(file: &Path, mut changed: impl FnMut() + Send + 'static) -> io::Result<()> {
     let directory = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

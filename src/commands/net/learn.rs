@@ -53,7 +53,11 @@ fn proxies(environment: &[(OsString, OsString)]) -> Vec<(&'static str, String)> 
         .collect()
 }
 
-pub fn learn(options: Options, out: Option<&Path>, program: &[OsString]) -> Result<ExitCode> {
+pub(super) fn learn(
+    options: Options,
+    out: Option<&Path>,
+    program: &[OsString],
+) -> Result<ExitCode> {
     // Fail before the program runs for minutes.
     let file = out
         .filter(|path| *path != Path::new("-"))

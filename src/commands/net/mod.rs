@@ -11,7 +11,7 @@ use super::process::print;
 use crate::cli::NetAction;
 use replay_network::rules::{SETS, WARNING};
 
-pub fn run(action: &NetAction) -> Result<ExitCode> {
+pub(super) fn run(action: &NetAction) -> Result<ExitCode> {
     match action {
         NetAction::Sets => print(sets()),
         NetAction::Learn {

@@ -13,7 +13,7 @@ use crate::compose::{alone, in_history, linked_git, plan};
 use crate::config::Config;
 
 /// Renders the explanation. If no walls can be built, explains those of the best tier.
-pub fn explain(options: &Options) -> Result<String> {
+pub(super) fn explain(options: &Options) -> Result<String> {
     let config = &Config::for_server(options)?;
     let server = alone(config)?;
     let (policy, commands) = (&server.services().policy, &server.services().commands);
@@ -64,7 +64,7 @@ pub fn explain(options: &Options) -> Result<String> {
 }
 
 /// Name, release and machine type of the kernel.
-pub fn kernel() -> String {
+pub(crate) fn kernel() -> String {
     let uname = rustix::system::uname();
     let [name, release, machine] =
         [uname.sysname(), uname.release(), uname.machine()].map(|part| part.to_string_lossy());

@@ -23,9 +23,9 @@ use crate::cli::SandboxAction;
 use crate::config::Config;
 use crate::tools::{Commands, DATAGRAM_NOTE, Services, socket_note};
 
-pub use explain::kernel;
+pub(crate) use explain::kernel;
 
-pub fn run(action: &SandboxAction) -> Result<ExitCode> {
+pub(super) fn run(action: &SandboxAction) -> Result<ExitCode> {
     match action {
         SandboxAction::Explain(confined) => print(explain::explain(&confined.options())?),
         SandboxAction::Probe(confined) => {
@@ -41,7 +41,7 @@ pub fn run(action: &SandboxAction) -> Result<ExitCode> {
 }
 
 /// Returns the launcher of commands. Fails, with the reason, if commands are refused.
-pub fn launcher(commands: &Commands) -> Result<&Launcher> {
+pub(super) fn launcher(commands: &Commands) -> Result<&Launcher> {
     commands
         .launcher
         .as_ref()
@@ -49,7 +49,7 @@ pub fn launcher(commands: &Commands) -> Result<&Launcher> {
 }
 
 /// Request for a single program, without watching or journaling.
-pub fn request(argv: Vec<RawString>, dir: CanonicalPath, stdin: bool) -> Request {
+pub(super) fn request(argv: Vec<RawString>, dir: CanonicalPath, stdin: bool) -> Request {
     Request {
         title: String::new(),
         call: None,
@@ -67,7 +67,7 @@ pub fn request(argv: Vec<RawString>, dir: CanonicalPath, stdin: bool) -> Request
 }
 
 /// Collects the output of a program until all its processes have ended.
-pub fn output(
+pub(super) fn output(
     launcher: &Launcher,
     request: &Request,
     signals: BorrowedFd<'_>,
@@ -106,7 +106,7 @@ pub fn output(
 
 /// Runs one program with the streams of this process in the first allowed directory, and returns
 /// its exit status. Forwards signals to the program and its children.
-pub fn run_program(config: Config, program: &[OsString]) -> Result<u8> {
+pub(super) fn run_program(config: Config, program: &[OsString]) -> Result<u8> {
     logging(config.log_level);
     let signals = catch(&[
         Signal::SIGTERM,

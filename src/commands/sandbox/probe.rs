@@ -20,7 +20,7 @@ use crate::config::Config;
 ///
 /// The attacks use directories of their own, not those of `options`. A signal for this process ends
 /// them.
-pub fn probe(mut options: Options) -> Result<(String, bool)> {
+pub(super) fn probe(mut options: Options) -> Result<(String, bool)> {
     let signals = catch_signals()?;
     if options.walls.sandbox == Some(Sandbox::Off) {
         bail!(

@@ -8,7 +8,7 @@ use crate::cli::Client;
 use crate::commands::why::find_program;
 
 /// Facts about one MCP client.
-pub struct KnownClient {
+pub(crate) struct KnownClient {
     pub title: &'static str,
     /// Program name in PATH.
     pub program: &'static str,
@@ -25,7 +25,7 @@ pub struct KnownClient {
 
 /// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// JSON; comments and trailing commas are preserved.
     Json,
     Toml,
@@ -33,7 +33,7 @@ pub enum Format {
 
 /// Base directory of a file's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BaseDirectory {
+pub(crate) enum BaseDirectory {
     /// The working directory.
     Project,
     Home,
@@ -78,7 +78,7 @@ impl BaseDirectory {
 
 impl KnownClient {
     /// Facts about this client; each comment names the page of its documentation.
-    pub const fn of(client: Client) -> Self {
+    pub(crate) const fn of(client: Client) -> Self {
         match client {
             // Claude Code, "Connect Claude Code to tools via MCP".
             Client::Claude => Self {
@@ -173,7 +173,7 @@ impl KnownClient {
 
     /// Possible files of the client; `replay setup` writes the first. Each item is the directory
     /// that symlinks must not leave, and the full path.
-    pub fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
         self.files.iter().map(|(base, below)| {
             let (base, place) = base.places()?;
             Ok((base, place.join(below)))
@@ -184,7 +184,7 @@ impl KnownClient {
 /// Path by which a client starts this program. Prefers the path found in PATH, if it leads here,
 /// since it stays valid after an upgrade.
 #[expect(clippy::disallowed_methods, reason = "the file of this program")]
-pub fn own_program() -> Result<PathBuf> {
+pub(crate) fn own_program() -> Result<PathBuf> {
     let own = std::env::current_exe().context("the path of this program cannot be read")?;
     let leads_here = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real == own);
     let found = own
@@ -202,7 +202,7 @@ pub fn own_program() -> Result<PathBuf> {
 }
 
 /// Converts a path to UTF-8 for a client's file.
-pub fn text(path: &Path) -> Result<&str> {
+pub(crate) fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| {
         format!(
             "`{}` is not UTF-8, as files of clients must be",

@@ -10,16 +10,16 @@ use toml_edit::{DocumentMut, Item, Table};
 use super::clients::Format;
 
 /// Members of an entry: strings and lists of strings.
-pub type Entry = [(&'static str, Value)];
+pub(crate) type Entry = [(&'static str, Value)];
 
 /// The name of this server in every file.
-pub const NAME: &str = "replay";
+pub(crate) const NAME: &str = "replay";
 
 /// Byte order mark (U+FEFF), which some editors write.
 const MARK: &str = "\u{feff}";
 
 /// Returns the entry of this server, if there is one.
-pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
+pub(crate) fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
     match format {
         Format::Json => {
@@ -37,7 +37,7 @@ pub fn get(format: Format, text: &str, servers: &str) -> Result<Option<Value>> {
 }
 
 /// Returns the text with this entry. Members with equal values keep their formatting.
-pub fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<String> {
+pub(crate) fn put(format: Format, text: &str, servers: &str, entry: &Entry) -> Result<String> {
     let (mark, text) = text
         .strip_prefix(MARK)
         .map_or(("", text), |rest| (MARK, rest));

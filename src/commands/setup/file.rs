@@ -13,7 +13,7 @@ use replay_files::policy::{Access, Checked, Grant, Policy, PolicyError, Restrict
 const MAX_CLIENT_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The text of the file; `None` if there is none.
-pub fn read(base: &Path, path: &Path) -> Result<Option<String>> {
+pub(crate) fn read(base: &Path, path: &Path) -> Result<Option<String>> {
     if !base.is_dir() {
         return Ok(None);
     }
@@ -47,13 +47,13 @@ fn explain_denial(base: &Path, error: PolicyError) -> anyhow::Error {
 }
 
 /// A client's file, open for replacement.
-pub struct ClientFile {
+pub(crate) struct ClientFile {
     target: Checked<Write>,
     current: Option<Current>,
 }
 
 impl ClientFile {
-    pub fn open(base: &Path, path: &Path) -> Result<Self> {
+    pub(crate) fn open(base: &Path, path: &Path) -> Result<Self> {
         let context = || format!("`{}` cannot be changed", path.display());
         let grant = Grant {
             path: base.to_owned(),
@@ -94,7 +94,7 @@ impl ClientFile {
     }
 
     /// Text of the file; empty if it does not exist.
-    pub fn text(&self) -> Result<&str> {
+    pub(crate) fn text(&self) -> Result<&str> {
         let bytes = self
             .current
             .as_ref()
@@ -104,7 +104,7 @@ impl ClientFile {
     }
 
     /// Replaces the text if the file is unchanged since it was read. Mode and owner stay the same.
-    pub fn replace(&self, text: &str) -> Result<()> {
+    pub(crate) fn replace(&self, text: &str) -> Result<()> {
         let (writer, changes) = (Writer::default(), Changes::none());
         let stamp = self.current.as_ref().map(|current| &current.stamp);
         writer

@@ -1,8 +1,8 @@
 //! `replay setup`: prints or writes the entry that makes a client start this server.
 
-pub mod clients;
-pub mod entry;
-pub mod file;
+pub(super) mod clients;
+pub(super) mod entry;
+pub(super) mod file;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ use clients::{KnownClient, own_program, text};
 use file::ClientFile;
 
 /// Prints or writes the entry. Builds the server first, so that a broken entry is never written.
-pub fn run(asked: &SetupArgs) -> Result<ExitCode> {
+pub(super) fn run(asked: &SetupArgs) -> Result<ExitCode> {
     let known = KnownClient::of(asked.client);
     let (base, path) = known
         .paths()

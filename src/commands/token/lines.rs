@@ -28,7 +28,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::config::{TokenEntry, entries};
 
 /// The token file, locked until this is dropped.
-pub struct TokenLines {
+pub(super) struct TokenLines {
     file: File,
     /// File name as given, for suggested commands.
     name: String,
@@ -47,7 +47,7 @@ struct TokenLine {
 
 impl TokenLines {
     /// Opens the file for reading. Fails if a server would reject the file.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub(super) fn read(path: &Path) -> Result<Self> {
         let lines = Self::open(
             path,
             OpenOptions::new().read(true),
@@ -58,7 +58,7 @@ impl TokenLines {
     }
 
     /// Opens the file for changes. Fails if a server would reject the file.
-    pub fn lock(path: &Path) -> Result<Self> {
+    pub(super) fn lock(path: &Path) -> Result<Self> {
         let lines = Self::open(
             path,
             OpenOptions::new().read(true).write(true),
@@ -70,7 +70,7 @@ impl TokenLines {
 
     /// Opens the file for changes, and creates it if it does not exist. The file may contain no
     /// token yet. A new file is accessible only to its owner.
-    pub fn lock_or_make(path: &Path) -> Result<Self> {
+    pub(super) fn lock_or_make(path: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         options
             .read(true)
@@ -112,12 +112,12 @@ impl TokenLines {
     }
 
     /// All entries in file order.
-    pub fn entries(&self) -> impl Iterator<Item = &TokenEntry> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = &TokenEntry> {
         self.lines.iter().map(|line| &line.entry)
     }
 
     /// Appends a line. Fails if the name has a line already.
-    pub fn add(&self, entry: &TokenEntry) -> Result<()> {
+    pub(super) fn add(&self, entry: &TokenEntry) -> Result<()> {
         if let Some(TokenLine { number, .. }) =
             self.lines.iter().find(|line| line.entry.name == entry.name)
         {
@@ -143,7 +143,7 @@ impl TokenLines {
 
     /// Turns the line of this name into a comment. Fails for the only token: a server rejects a
     /// file without tokens, and would keep serving the old one.
-    pub fn revoke(&self, name: &str) -> Result<()> {
+    pub(super) fn revoke(&self, name: &str) -> Result<()> {
         let line = self.line(name)?;
         if self.lines.len() == 1 {
             bail!(
@@ -156,7 +156,7 @@ impl TokenLines {
     }
 
     /// Replaces token hash and creation time in the line of this name.
-    pub fn rotate(&self, next: &TokenEntry) -> Result<()> {
+    pub(super) fn rotate(&self, next: &TokenEntry) -> Result<()> {
         let line = self.line(&next.name)?;
         let before = &line.entry;
         let mut text = self.text[line.at.clone()].replacen(&before.sha256, &next.sha256, 1);

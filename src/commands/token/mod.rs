@@ -22,7 +22,7 @@ use lines::TokenLines;
 const APPLY: &str = "send SIGHUP to a running server to apply it";
 
 /// Runs `replay token` and returns the text to print. Notes go to stderr.
-pub fn act(action: &TokenAction) -> Result<String> {
+pub(super) fn act(action: &TokenAction) -> Result<String> {
     match action {
         TokenAction::New(asked) => new_token(asked),
         TokenAction::List(TokenFile { file }) => {

@@ -73,7 +73,7 @@ impl Content<'_> {
 }
 
 /// Pieces of a content, in order.
-pub type Pieces<'a> = Box<dyn Iterator<Item = &'a [u8]> + 'a>;
+pub(super) type Pieces<'a> = Box<dyn Iterator<Item = &'a [u8]> + 'a>;
 
 /// Content as text, with the data needed to write it back.
 pub(super) struct Working<'a, 'o> {

@@ -19,7 +19,7 @@ fn lossy<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
 }
 
 /// Formats autorun files in one line, each as `PATH (WHAT)`.
-pub fn list(all: &[Outside]) -> String {
+pub(super) fn list(all: &[Outside]) -> String {
     let one =
         |outside: &Outside| format!("{} ({})", outside.path.display(), outside.what.join(", "));
     all.iter().map(one).collect::<Vec<_>>().join(", ")

@@ -31,7 +31,7 @@ const PENDING_BYTES: usize = 64 * 1024;
 
 /// Way to restore the content of an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Content {
+pub(super) enum Content {
     /// The content was not at risk.
     #[default]
     Same,

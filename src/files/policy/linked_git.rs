@@ -68,7 +68,7 @@ type Id = (u64, u64);
 
 /// Returns the repository that a `.git` file of an allowed directory points to, if it lies outside
 /// of all of them. Fails with the reason if the pointer is rejected.
-pub fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, String> {
+pub(super) fn find(root: &Root, all: &[Root]) -> Result<Option<LinkedRepository>, String> {
     match statat(root, DOT_GIT, AtFlags::SYMLINK_NOFOLLOW)
         .map(|stat| FileType::from_raw_mode(stat.st_mode))
     {

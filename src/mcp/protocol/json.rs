@@ -82,7 +82,7 @@ pub fn escape_into(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Length in bytes of the output of [`escape_into`].
-pub fn escaped_length(text: &str) -> usize {
+pub(super) fn escaped_length(text: &str) -> usize {
     let more = text
         .bytes()
         .map(|byte| usize::from(ESCAPES[usize::from(byte)][WORD - 1] - 1));

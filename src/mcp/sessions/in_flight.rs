@@ -11,11 +11,11 @@ use crate::protocol::{Id, Revision};
 
 /// Ids in flight, each with the token that cancels its work.
 #[derive(Debug, Default)]
-pub struct InFlight(Mutex<HashMap<Id, Work>>);
+pub(super) struct InFlight(Mutex<HashMap<Id, Work>>);
 
 /// State of a request when its work is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestState {
+pub(super) enum RequestState {
     /// Its reply will be sent.
     Wanted,
     /// The client cancelled it.
@@ -26,7 +26,7 @@ pub enum RequestState {
 
 /// A request whose work is stuck.
 #[derive(Debug)]
-pub struct StuckRequest {
+pub(super) struct StuckRequest {
     pub id: Id,
     /// Revision of its reply.
     pub revision: Revision,
@@ -46,7 +46,7 @@ struct Work {
 
 impl InFlight {
     /// Registers the id; `None` if it is in flight already.
-    pub fn add(&self, id: &Id, revision: Revision) -> Option<CancelToken> {
+    pub(super) fn add(&self, id: &Id, revision: Revision) -> Option<CancelToken> {
         match self.lock().entry(id.clone()) {
             Entry::Occupied(_) => None,
             Entry::Vacant(place) => {
@@ -61,7 +61,7 @@ impl InFlight {
     }
 
     /// Frees the id, unless another request has it now.
-    pub fn remove(&self, id: &Id, token: &CancelToken) -> RequestState {
+    pub(super) fn remove(&self, id: &Id, token: &CancelToken) -> RequestState {
         let mut all = self.lock();
         if all.get(id).is_none_or(|work| !work.token.is_same(token)) {
             return RequestState::GivenUp;
@@ -75,7 +75,7 @@ impl InFlight {
     }
 
     /// Removes and cancels the requests that made no progress for `limit`.
-    pub fn give_up(&self, limit: Duration) -> Vec<StuckRequest> {
+    pub(super) fn give_up(&self, limit: Duration) -> Vec<StuckRequest> {
         let mut all = self.lock();
         for work in all.values_mut().filter(|work| !work.token.is_stuck()) {
             work.moved = Instant::now();
@@ -95,18 +95,18 @@ impl InFlight {
     }
 
     /// Cancels a request. An unknown id is ignored, since a cancellation may cross the reply.
-    pub fn cancel(&self, id: &Id) {
+    pub(super) fn cancel(&self, id: &Id) {
         if let Some(work) = self.lock().get(id) {
             work.token.cancel();
         }
     }
 
-    pub fn cancel_all(&self) {
+    pub(super) fn cancel_all(&self) {
         self.lock().values().for_each(|work| work.token.cancel());
     }
 
     /// Returns true if no request is in flight.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 

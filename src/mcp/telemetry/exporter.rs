@@ -46,7 +46,7 @@ enum ExportOutcome {
 }
 
 /// Exports until the queue ends.
-pub fn run(settings: &Settings, queue: &Queue) {
+pub(super) fn run(settings: &Settings, queue: &Queue) {
     let headers = format!("Content-Type: application/json\r\n{}", settings.headers);
     let mut fails = false;
     while let Some(spans) = queue.take() {

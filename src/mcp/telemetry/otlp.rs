@@ -88,7 +88,7 @@ struct Status<'a> {
 }
 
 /// Returns the body of an export: the spans, and the attributes of the process.
-pub fn encode(resource: &[(Cow<'static, str>, String)], spans: &[Span]) -> Vec<u8> {
+pub(super) fn encode(resource: &[(Cow<'static, str>, String)], spans: &[Span]) -> Vec<u8> {
     let attributes = resource
         .iter()
         .map(|(key, value)| attribute(key, value))
@@ -156,7 +156,7 @@ fn encoded(span: &Span) -> Encoded<'_> {
 
 /// Returns the number of spans that a collector rejected although it accepted the request, and its
 /// reason.
-pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
+pub(super) fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Response {

@@ -14,7 +14,7 @@ const MAX_BATCH_REPLY_BYTES: usize = 64 * 1024 * 1024;
 /// Serves all members and appends the array of their replies to `out`, without a newline. A batch
 /// of notifications has no reply. After `cancel`, no further member is served. Returns the share of
 /// the memory budget that the array takes.
-pub fn serve(
+pub(super) fn serve(
     session: &Session,
     members: &[&RawValue],
     outbox: &dyn Outbox,
@@ -110,7 +110,7 @@ fn answer(
 }
 
 /// Returns the error of a batch of `members` members under this revision, if any.
-pub fn fault(revision: Revision, members: usize) -> Option<String> {
+pub(super) fn fault(revision: Revision, members: usize) -> Option<String> {
     match (revision, members) {
         (_, 0) => Some("a batch must not be empty".to_owned()),
         (revision, _) if revision.has_batches() => None,

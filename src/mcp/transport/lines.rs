@@ -8,7 +8,7 @@ use memchr::memchr;
 const READ_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum InputLine {
+pub(super) enum InputLine {
     /// A whole line, without its newline; the last one may have had none.
     Whole(Vec<u8>),
     /// A line above the length limit, which was read to its end and dropped.
@@ -18,7 +18,7 @@ pub enum InputLine {
 }
 
 /// Splits a stream into lines.
-pub struct Lines<R> {
+pub(super) struct Lines<R> {
     source: R,
     max_bytes: usize,
     /// Unread bytes are `buffer[start..end]`; the rest is free.
@@ -35,7 +35,7 @@ pub struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     /// Creates a splitter for lines of at most `max_bytes`.
-    pub fn new(source: R, max_bytes: usize) -> Self {
+    pub(super) fn new(source: R, max_bytes: usize) -> Self {
         let buffer = vec![0; READ_BYTES];
         Self {
             source,
@@ -51,7 +51,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Returns the next line; blocks until it is complete.
-    pub fn next(&mut self) -> io::Result<InputLine> {
+    pub(super) fn next(&mut self) -> io::Result<InputLine> {
         loop {
             if let Some(line) = self.buffered_line() {
                 return Ok(line);
@@ -61,12 +61,12 @@ impl<R: Read> Lines<R> {
     }
 
     /// Returns a line to the front.
-    pub fn put_back(&mut self, line: InputLine) {
+    pub(super) fn put_back(&mut self, line: InputLine) {
         self.put_back = Some(line);
     }
 
     /// Returns the next line if it is complete in the buffer.
-    pub fn buffered_line(&mut self) -> Option<InputLine> {
+    pub(super) fn buffered_line(&mut self) -> Option<InputLine> {
         if let Some(line) = self.put_back.take() {
             return Some(line);
         }
@@ -130,7 +130,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Reads once.
-    pub fn fill(&mut self) -> io::Result<()> {
+    pub(super) fn fill(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;

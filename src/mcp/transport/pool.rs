@@ -17,11 +17,11 @@ const MAX_QUEUED_REQUESTS: usize = 4096;
 const LINGER: Duration = Duration::from_secs(5);
 
 /// Work for a thread. It must not unwind: a session turns panics into errors.
-pub type Job = Box<dyn FnOnce() + Send>;
+pub(super) type Job = Box<dyn FnOnce() + Send>;
 
 /// The threads and their queue.
 #[derive(Clone)]
-pub struct Pool(Arc<Shared>);
+pub(super) struct Pool(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
@@ -47,7 +47,7 @@ struct State {
 impl Pool {
     /// Creates a pool of at most `max_threads` threads, without starting any. It rings `empty`
     /// whenever its last job has ended.
-    pub fn new(max_threads: usize, empty: Wake) -> Self {
+    pub(super) fn new(max_threads: usize, empty: Wake) -> Self {
         let (state, work, room) = (Mutex::default(), Condvar::new(), Condvar::new());
         Self(Arc::new(Shared {
             state,
@@ -59,7 +59,7 @@ impl Pool {
     }
 
     /// Runs the job on some thread. Blocks while the queue is full.
-    pub fn run(&self, job: Job) {
+    pub(super) fn run(&self, job: Job) {
         let mut state = self.lock();
         while state.queue.len() >= MAX_QUEUED_REQUESTS {
             state = self
@@ -96,7 +96,7 @@ impl Pool {
     }
 
     /// Registers a call on a thread of the caller. Returns false above the limit.
-    pub fn enter(&self) -> bool {
+    pub(super) fn enter(&self) -> bool {
         let mut state = self.lock();
         let room = state.entered < MAX_RUNNING_REQUESTS + state.stuck;
         if room {
@@ -106,19 +106,19 @@ impl Pool {
     }
 
     /// Reverts one [`Pool::enter`].
-    pub fn leave(&self) {
+    pub(super) fn leave(&self) {
         self.lock().entered -= 1;
         self.0.empty.ring();
     }
 
     /// Number of calls that wait or run.
-    pub fn open(&self) -> usize {
+    pub(super) fn open(&self) -> usize {
         let state = self.lock();
         state.open + state.entered
     }
 
     /// Allows more threads in place of `stuck` ones, up to a limit.
-    pub fn replace(&self, stuck: usize) {
+    pub(super) fn replace(&self, stuck: usize) {
         let stuck = stuck.min(MAX_STUCK_REQUESTS);
         let waiting = {
             let mut state = self.lock();

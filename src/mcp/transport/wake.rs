@@ -7,11 +7,11 @@ use rustix::event::{EventfdFlags, eventfd};
 
 /// An event descriptor (eventfd(2)); clones share it.
 #[derive(Clone, Debug)]
-pub struct Wake(Arc<OwnedFd>);
+pub(super) struct Wake(Arc<OwnedFd>);
 
 impl Wake {
     /// Creates an event that is not signalled. Fails if no descriptor is available.
-    pub fn new() -> std::io::Result<Self> {
+    pub(super) fn new() -> std::io::Result<Self> {
         Ok(Self(Arc::new(eventfd(
             0,
             EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
@@ -19,13 +19,13 @@ impl Wake {
     }
 
     /// Makes the descriptor readable.
-    pub fn ring(&self) {
+    pub(super) fn ring(&self) {
         // A full counter is readable anyway.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
     /// Makes it unreadable until the next ring.
-    pub fn reset(&self) {
+    pub(super) fn reset(&self) {
         let mut count = [0; 8];
         let _ = rustix::io::read(&self.0, &mut count);
     }

@@ -61,19 +61,19 @@ pub trait Watcher: Debug + Send + Sync {
 
 /// Watchers of one command.
 #[derive(Clone, Debug, Default)]
-pub struct Watch {
+pub(crate) struct Watch {
     pub origin: Origin,
     pub watchers: Arc<[Arc<dyn Watcher>]>,
 }
 
 impl Watch {
-    pub fn decided(&self, decision: &Decision<'_>) {
+    pub(crate) fn decided(&self, decision: &Decision<'_>) {
         self.watchers
             .iter()
             .for_each(|watcher| watcher.decided(&self.origin, decision));
     }
 
-    pub fn unresolved(&self, name: &str, why: &io::Error) {
+    pub(crate) fn unresolved(&self, name: &str, why: &io::Error) {
         self.watchers
             .iter()
             .for_each(|watcher| watcher.unresolved(name, why));

@@ -44,7 +44,7 @@ fn codings(headers: &[(String, Vec<u8>)]) -> Option<Vec<Coding>> {
 
 /// Returns the decoded body. `None` if there is no coding, the coding is unknown, the data is
 /// invalid, or the result exceeds the recording limit.
-pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let codings = codings(headers)?;
     let mut bytes = body.to_vec();
     for coding in codings.into_iter().rev() {
@@ -67,7 +67,7 @@ pub fn decoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
 
 /// Returns the decoded body, or the body itself if it cannot be decoded. Copies nothing without a
 /// coding.
-pub fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
+pub(crate) fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
     decoded(headers, &body).unwrap_or(body)
 }
 
@@ -83,7 +83,7 @@ const DIGESTS: [&str; 5] = [
 
 /// Returns a response with its body in the stored form, normally decoded. The body stays encoded in
 /// two cases: it cannot be decoded, or a digest covers bytes that this encoder would not reproduce.
-pub fn stored(mut response: HttpResponse) -> HttpResponse {
+pub(crate) fn stored(mut response: HttpResponse) -> HttpResponse {
     let (headers, body) = (&response.headers, &response.body);
     if body.is_empty() || codings(headers).is_none() {
         return response;
@@ -102,14 +102,14 @@ pub fn stored(mut response: HttpResponse) -> HttpResponse {
 }
 
 /// Returns a body in its sent form, with the content codings of its fields applied.
-pub fn sent_body(response: &HttpResponse) -> Cow<'_, [u8]> {
+pub(crate) fn sent_body(response: &HttpResponse) -> Cow<'_, [u8]> {
     let body = &response.body;
     let coded = (!response.is_coded).then(|| encoded(&response.headers, body));
     coded.flatten().map_or(Cow::Borrowed(body), Cow::Owned)
 }
 
 /// Returns the encoded body. `None` if no coding or an unknown one is named, or the body is empty.
-pub fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn encoded(headers: &[(String, Vec<u8>)], body: &[u8]) -> Option<Vec<u8>> {
     let codings = codings(headers).filter(|_| !body.is_empty())?;
     let mut bytes = body.to_vec();
     for coding in codings {

@@ -7,7 +7,7 @@ use sha1::{Digest as _, Sha1};
 
 /// Streaming rewriter of the frames that a client sends.
 #[derive(Clone, Debug, Default)]
-pub struct Unmask {
+pub(crate) struct Unmask {
     /// Incomplete header of the current frame.
     head: Vec<u8>,
     mask: [u8; 4],
@@ -18,7 +18,7 @@ pub struct Unmask {
 
 impl Unmask {
     /// Returns the bytes with zero masks.
-    pub fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
         let mut input = bytes;
         while let Some((&next, rest)) = input.split_first() {
@@ -71,7 +71,7 @@ fn measure(head: &[u8]) -> Option<(Option<usize>, u64)> {
 
 /// Returns `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2). Each handshake has a new key, so a
 /// recorded value is useless.
-pub fn accept(key: &[u8]) -> String {
+pub(crate) fn accept(key: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(key.trim_ascii());
     hash.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");

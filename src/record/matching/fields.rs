@@ -6,7 +6,7 @@ use std::sync::Arc;
 use replay_pattern::{Options, Pattern};
 
 #[derive(Clone, Debug, Default)]
-pub struct NoiseFields {
+pub(super) struct NoiseFields {
     /// `body.order.id`, `query.t`, `header.range`. Paths omit array indexes, so `items[3].id` is
     /// `body.items.id`. In database calls `literal.3`, `param.2`, `arg.2`, `comment.1`.
     pub(super) names: BTreeSet<String>,
@@ -43,7 +43,7 @@ impl NoiseFields {
         })
     }
 
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         !self.names.is_empty() && self.names.contains(name)
     }
 
@@ -67,7 +67,7 @@ impl NoiseFields {
             .map(|(source, _)| source.as_str())
     }
 
-    pub fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         let sources = |fields: &Self| {
             fields
                 .values
@@ -80,7 +80,7 @@ impl NoiseFields {
                 || sources(self) == sources(other))
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.names.is_empty() && self.values.is_empty()
     }
 

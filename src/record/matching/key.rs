@@ -21,14 +21,14 @@ use crate::protocol::{mysql, postgres, redis};
 const MAX_VOLATILE_CALL_BYTES: usize = 16 << 20;
 
 /// Digest of a call and its destination.
-pub type Key = [u8; 32];
+pub(super) type Key = [u8; 32];
 
-pub fn path_only(path: &str) -> &str {
+pub(super) fn path_only(path: &str) -> &str {
     path.split_once('?').map_or(path, |(path, _)| path)
 }
 
 /// Returns the host in a request if it differs from the target; otherwise empty.
-pub fn virtual_host(request: &HttpRequest, target: &Target) -> String {
+pub(super) fn virtual_host(request: &HttpRequest, target: &Target) -> String {
     let host = Target::of_authority(&request.authority).host;
     if host == target.host || target.host.is_empty() {
         String::new()

@@ -8,7 +8,7 @@ const MAX_SUFFIX_CHARS: usize = 5;
 const MAX_PART_CHARS: usize = 40;
 
 /// Returns the service name: the first project file in the command, else the folder of the run.
-pub fn service(command: &str, folder: &str) -> String {
+pub(super) fn service(command: &str, folder: &str) -> String {
     let file = words(command).iter().find_map(|word| file(word));
     let folder = folder
         .rsplit('/')

@@ -30,7 +30,7 @@ const TRUSTED: [u8; 12] = [
 /// anyExtendedKeyUsage, 2.5.29.37.0.
 const ANY_USE: [u8; 4] = [0x55, 0x1D, 0x25, 0x00];
 
-pub fn pkcs12(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
+pub(super) fn pkcs12(certificates: &[CertificateDer<'_>]) -> Vec<u8> {
     let bags: Vec<u8> = certificates
         .iter()
         .enumerate()

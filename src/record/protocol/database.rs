@@ -5,7 +5,7 @@ use crate::protocol::dialogue::Dialogue;
 use crate::protocol::part_list::PartList;
 use crate::protocol::responder::Responder;
 
-pub struct Database {
+pub(crate) struct Database {
     pub protocol: Protocol,
     /// `kind` of its calls in a recording.
     pub kind: &'static str,

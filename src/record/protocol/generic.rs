@@ -18,7 +18,7 @@ const MAX_SHOWN_CALL_BYTES: usize = 4096;
 
 /// Records turns. An empty last message of the server means that the server closed the connection.
 #[derive(Debug)]
-pub struct GenericRecorder {
+pub(crate) struct GenericRecorder {
     link: Link,
     unmask: Option<Unmask>,
     /// Bytes of this turn, by side.
@@ -32,7 +32,7 @@ pub struct GenericRecorder {
 impl GenericRecorder {
     /// Creates a recorder. With `websocket` the client sends `WebSocket` frames, which are recorded
     /// without their random masks.
-    pub fn new(link: Link, websocket: bool) -> Self {
+    pub(crate) fn new(link: Link, websocket: bool) -> Self {
         Self {
             link,
             unmask: websocket.then(Unmask::default),
@@ -47,7 +47,7 @@ impl GenericRecorder {
     /// Sets the opening time of a connection without data. A connection that stays silent is
     /// recorded.
     #[must_use]
-    pub fn opened(self, at: SystemTime) -> Self {
+    pub(crate) fn opened(self, at: SystemTime) -> Self {
         Self {
             silent_since: Some(at),
             ..self
@@ -142,7 +142,7 @@ enum InputState {
 }
 
 /// Plays a server: answers bytes that equal a recorded message.
-pub struct GenericPlayer {
+pub(crate) struct GenericPlayer {
     prompter: Prompter,
     said: FirstMessages,
     unmask: Option<Unmask>,
@@ -156,7 +156,12 @@ pub struct GenericPlayer {
 }
 
 impl GenericPlayer {
-    pub fn new(link: Link, script: Box<dyn Script>, said: FirstMessages, websocket: bool) -> Self {
+    pub(crate) fn new(
+        link: Link,
+        script: Box<dyn Script>,
+        said: FirstMessages,
+        websocket: bool,
+    ) -> Self {
         Self {
             prompter: Prompter::new(link, Protocol::Generic, script),
             said,

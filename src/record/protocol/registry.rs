@@ -16,17 +16,17 @@ const ALL: [&Database; 4] = [
 ];
 
 /// Returns the database of a protocol; `None` for HTTP, gRPC, DNS and Generic.
-pub fn of(protocol: Protocol) -> Option<&'static Database> {
+pub(crate) fn of(protocol: Protocol) -> Option<&'static Database> {
     ALL.into_iter().find(|known| known.protocol == protocol)
 }
 
-pub fn on_port(port: u16) -> Option<Protocol> {
+pub(crate) fn on_port(port: u16) -> Option<Protocol> {
     ALL.iter()
         .find(|known| known.port == port)
         .map(|known| known.protocol)
 }
 
-pub fn of_kind(kind: &str) -> Option<Protocol> {
+pub(crate) fn of_kind(kind: &str) -> Option<Protocol> {
     ALL.iter()
         .find(|known| known.kind == kind)
         .map(|known| known.protocol)

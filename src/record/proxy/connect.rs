@@ -18,7 +18,7 @@ use super::stream::Stream;
 use super::{Attempt, Mode, Replay, nameserver, replay, upstream};
 use replay_network::rules::Transport;
 
-pub enum Decision {
+pub(super) enum Decision {
     /// The proxy dials the real server. If the dial fails, the receiver gets nothing and the failure
     /// is reported. Dropping the receiver cancels the dial.
     Dialed(Context, oneshot::Receiver<Stream>),
@@ -28,17 +28,17 @@ pub enum Decision {
 }
 
 /// A decision, with the descriptor that the connection needs.
-pub type DecidedConnection = (Decision, Share);
+pub(super) type DecidedConnection = (Decision, Share);
 
 /// Decisions about connections that have not arrived yet.
-pub struct Attempts {
+pub(super) struct Attempts {
     pub shared: Arc<Hub>,
     /// Decisions by key of the attempt, oldest first.
     decided: Mutex<VecDeque<(Instant, u64, DecidedConnection)>>,
 }
 
 impl Attempts {
-    pub fn new(shared: Hub) -> Self {
+    pub(super) fn new(shared: Hub) -> Self {
         Self {
             shared: Arc::new(shared),
             decided: Mutex::default(),
@@ -46,7 +46,7 @@ impl Attempts {
     }
 
     /// Returns the decision about an arriving connection, or decides now if it was not announced.
-    pub fn decision(&self, attempt: Attempt) -> DecidedConnection {
+    pub(super) fn decision(&self, attempt: Attempt) -> DecidedConnection {
         let mut decided = self.decided.lock().unwrap_or_else(PoisonError::into_inner);
         let at = decided.iter().position(|(_, key, _)| *key == attempt.key);
         if let Some((.., decided)) = at.and_then(|at| decided.remove(at)) {
@@ -62,7 +62,12 @@ impl Attempts {
 
     /// Decides about an announced connection. The program waits, unless `dialed` already is the
     /// connection to the server.
-    pub fn decide_attempt(&self, runtime: &Handle, attempt: Attempt, dialed: Option<OwnedFd>) {
+    pub(super) fn decide_attempt(
+        &self,
+        runtime: &Handle,
+        attempt: Attempt,
+        dialed: Option<OwnedFd>,
+    ) {
         if nameserver::is_nameserver(attempt.to) {
             self.shared.wires.decide(attempt.key, None);
             return;
@@ -94,7 +99,7 @@ impl Attempts {
     }
 
     /// Forgets a connection that the program gave up.
-    pub fn forget_attempt(&self, key: u64) {
+    pub(super) fn forget_attempt(&self, key: u64) {
         self.decided
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -14,11 +14,12 @@ use crate::call::{Exchange, Link, Refusal, Target};
 use crate::matching::describe;
 
 /// Reason that names [`MAX_RECORDED_BODY_BYTES`].
-pub const TOO_LONG: &str = "a body is longer than 128 MiB, or than --memory-mib leaves room for";
+pub(super) const TOO_LONG: &str =
+    "a body is longer than 128 MiB, or than --memory-mib leaves room for";
 const _: () = assert!(MAX_RECORDED_BODY_BYTES == 128 << 20);
 
 #[derive(Clone)]
-pub struct Context {
+pub(super) struct Context {
     pub shared: Arc<Hub>,
     pub link: Link,
     pub keep: bool,
@@ -30,7 +31,7 @@ pub struct Context {
 
 impl Context {
     /// Records exchanges, if this connection is recorded.
-    pub fn keep(&self, exchanges: impl IntoIterator<Item = Exchange>) {
+    pub(super) fn keep(&self, exchanges: impl IntoIterator<Item = Exchange>) {
         for exchange in exchanges {
             if self.keep {
                 self.shared.keep(exchange);
@@ -41,7 +42,7 @@ impl Context {
     }
 
     /// Reports a call that is not recorded because its body is too long.
-    pub fn too_long(&self, exchange: &Exchange) {
+    pub(super) fn too_long(&self, exchange: &Exchange) {
         self.shared.count(|counts| counts.dropped += 1);
         self.shared.note(Note::Lost {
             what: format!("{}: {TOO_LONG}", describe(exchange)),
@@ -50,7 +51,7 @@ impl Context {
 
     /// Reserves descriptors for this connection. Without free ones, reports that and returns the
     /// errno for connect(2).
-    pub fn descriptors(&self, count: usize) -> Result<Share, i32> {
+    pub(super) fn descriptors(&self, count: usize) -> Result<Share, i32> {
         self.shared.descriptors(count).map_err(|error| {
             self.handle_failed_dial(&error);
             Refusal::NO_ROOM
@@ -59,7 +60,7 @@ impl Context {
 
     /// Handles a failed dial. A denial by a rule or a lack of descriptors is no answer of the
     /// server and is not recorded.
-    pub fn handle_failed_dial(&self, error: &io::Error) -> Refusal {
+    pub(super) fn handle_failed_dial(&self, error: &io::Error) -> Refusal {
         let refusal = Refusal::of(error);
         match (error.raw_os_error(), self.shared.wires.access()) {
             (Some(Refusal::NO_ROOM), Some(access)) => {
@@ -76,12 +77,12 @@ impl Context {
     }
 
     /// Records that the server refused the connection or is not trusted.
-    pub fn refused(&self, refusal: Refusal) {
+    pub(super) fn refused(&self, refusal: Refusal) {
         self.shared.state().refused(refusal, &self.link.target);
         self.keep([self.link.refused(refusal, self.nth, SystemTime::now())]);
     }
 
-    pub fn encrypted(&self) -> Self {
+    pub(super) fn encrypted(&self) -> Self {
         Self {
             link: Link {
                 tls: true,
@@ -93,14 +94,14 @@ impl Context {
 
     /// Returns the context of a forwarded connection, which is recorded if the operator asked for
     /// it.
-    pub fn forwarded(&self) -> Self {
+    pub(super) fn forwarded(&self) -> Self {
         Self {
             keep: self.shared.miss_forwarding() == Some(true),
             ..self.clone()
         }
     }
 
-    pub fn tunnel(&self, target: Target) -> Self {
+    pub(super) fn tunnel(&self, target: Target) -> Self {
         Self {
             link: Link {
                 target,
@@ -111,7 +112,7 @@ impl Context {
         }
     }
 
-    pub async fn stopped(&self) {
+    pub(super) async fn stopped(&self) {
         let mut stop = self.shared.stop.clone();
         let _ = stop.wait_for(|stop| *stop).await;
     }

@@ -51,7 +51,7 @@ impl Route {
 }
 
 /// Decides about a target and forwards its datagrams until the proxy stops.
-pub async fn serve(
+pub(super) async fn serve(
     shared: Arc<Hub>,
     associations: Arc<Semaphore>,
     told: Datagrams,

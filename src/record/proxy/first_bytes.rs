@@ -4,7 +4,7 @@ use crate::call::Protocol;
 use crate::net::sniff;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub(super) enum Opening {
     Tls,
     Http1,
     Http2,
@@ -20,7 +20,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// one).
 const LONGEST_METHOD: usize = 18;
 
-pub fn opening(bytes: &[u8], port: u16) -> Opening {
+pub(super) fn opening(bytes: &[u8], port: u16) -> Opening {
     match bytes {
         // A handshake record with a version from SSL 3.0 to TLS 1.x (RFC 8446, 5.1).
         [] | [0x16] => return Opening::More,
@@ -57,7 +57,7 @@ pub fn opening(bytes: &[u8], port: u16) -> Opening {
 }
 
 /// Returns true if the server's first bytes are a SETTINGS frame of HTTP/2 (RFC 9113, 3.4 and 6.5).
-pub fn is_settings(said: &[u8]) -> bool {
+pub(super) fn is_settings(said: &[u8]) -> bool {
     const SETTINGS: u8 = 4;
     let [high, middle, low, SETTINGS, _, 0, 0, 0, 0, ..] = said else {
         return false;

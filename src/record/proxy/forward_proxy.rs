@@ -14,7 +14,7 @@ use super::{Mode, miss, record, replay, upstream};
 use crate::call::Target;
 use crate::http::h1;
 
-pub async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
+pub(super) async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     // Requests without a target go nowhere.
     let (link, nth) = shared.link(Target {
         host: String::new(),

@@ -26,7 +26,7 @@ use crate::http::coding;
 use crate::http::h1;
 
 /// The part of a body that has passed.
-pub struct Body {
+pub(super) struct Body {
     pub bytes: Vec<u8>,
     pub trailers: HeaderMap,
     pub too_long: bool,
@@ -40,7 +40,7 @@ pub struct Body {
 }
 
 impl Body {
-    pub fn new(context: &Context) -> Self {
+    pub(super) fn new(context: &Context) -> Self {
         let held = context.shared.share();
         let (bytes, trailers) = (Vec::new(), HeaderMap::new());
         Self {
@@ -56,7 +56,12 @@ impl Body {
 
     /// Charges the received head to the budget. Without enough memory, reports that and returns
     /// false.
-    pub fn charge_head(&mut self, context: &Context, target: &Uri, fields: &HeaderMap) -> bool {
+    pub(super) fn charge_head(
+        &mut self,
+        context: &Context,
+        target: &Uri,
+        fields: &HeaderMap,
+    ) -> bool {
         self.head = head_bytes(target, fields);
         let fits = self.held.try_cover(self.head);
         if !fits {
@@ -66,7 +71,7 @@ impl Body {
     }
 
     /// Appends a piece of the body, if there is memory for it.
-    pub fn push(&mut self, piece: &[u8]) {
+    pub(super) fn push(&mut self, piece: &[u8]) {
         let length = self.bytes.len() + piece.len();
         if length > MAX_RECORDED_BODY_BYTES
             || !self.too_long && !self.held.try_cover(self.head + length)
@@ -81,7 +86,7 @@ impl Body {
 }
 
 /// Accepts the program's side of a connection.
-pub async fn accept(client: Stream) -> io::Result<h2::server::Connection<Stream, Bytes>> {
+pub(super) async fn accept(client: Stream) -> io::Result<h2::server::Connection<Stream, Bytes>> {
     h2::server::Builder::new()
         .max_header_list_size(MAX_HTTP_HEAD_BYTES as u32)
         .max_concurrent_streams(MAX_HTTP2_STREAMS)
@@ -93,7 +98,10 @@ pub async fn accept(client: Stream) -> io::Result<h2::server::Connection<Stream,
 }
 
 /// Opens the real server's side of a connection; its driver task belongs to `tasks`.
-pub async fn connect(server: Stream, tasks: &mut JoinSet<()>) -> io::Result<SendRequest<Bytes>> {
+pub(super) async fn connect(
+    server: Stream,
+    tasks: &mut JoinSet<()>,
+) -> io::Result<SendRequest<Bytes>> {
     let (send, connection) = h2::client::Builder::new()
         .enable_push(false)
         .max_header_list_size(MAX_HTTP_HEAD_BYTES as u32)
@@ -108,7 +116,7 @@ pub async fn connect(server: Stream, tasks: &mut JoinSet<()>) -> io::Result<Send
     Ok(send)
 }
 
-pub async fn record(context: Context, client: Stream, server: Stream) -> io::Result<()> {
+pub(super) async fn record(context: Context, client: Stream, server: Stream) -> io::Result<()> {
     let opened = SystemTime::now();
     let mut asked = false;
     let ended = relay(&context, client, server, &mut asked).await;
@@ -301,7 +309,7 @@ async fn pump(mut body: RecvStream, mut to: SendStream<Bytes>, kept: &mut Body, 
 }
 
 /// Sends a piece of a body as flow control permits.
-pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2::Error> {
+pub(super) async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2::Error> {
     while !data.is_empty() {
         to.reserve_capacity(data.len());
         match poll_fn(|context| to.poll_capacity(context)).await {
@@ -314,7 +322,7 @@ pub async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), h2:
 }
 
 /// Converts a head and a body to the recorded form.
-pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
+pub(super) fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
     let headers = fields(&parts.headers);
     let authority = parts.uri.authority().map(ToString::to_string);
     let host = || {
@@ -340,7 +348,7 @@ pub fn request_of(parts: &http::request::Parts, body: Vec<u8>) -> HttpRequest {
 }
 
 /// Converts a response to the recorded form.
-pub fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
+pub(super) fn response_of(head: &http::response::Parts, answer: Body) -> HttpResponse {
     let body_end = match answer {
         Body { whole: true, .. } => BodyEnd::Complete,
         Body { cut_off: true, .. } => BodyEnd::CutOff,

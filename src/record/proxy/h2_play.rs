@@ -36,7 +36,7 @@ const MESSAGE: &AsciiSet = &CONTROLS.add(b'%');
 /// Connection to the real server, opened at the first missing call.
 type RealServer = Arc<OnceCell<(h2::client::SendRequest<Bytes>, JoinSet<()>)>>;
 
-pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
+pub(super) async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     let _room = context.shared.wait_for_memory(HTTP2_CONNECTION_BYTES).await;
     let mut accepted = accept(client).await?;
     let mut streams = JoinSet::new();

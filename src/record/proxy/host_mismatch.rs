@@ -49,7 +49,7 @@ impl fmt::Display for Misfit {
 impl std::error::Error for Misfit {}
 
 /// Checks that a name is the permitted host of the connection.
-pub fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
+pub(super) fn fits(target: &Target, name: &str) -> Result<(), Misfit> {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     if name == target.host {
         Ok(())

@@ -17,13 +17,13 @@ use crate::http::h1::{self, field};
 use crate::http::websocket;
 
 /// Protocol after HTTP on the same connection.
-pub enum NextProtocol {
+pub(super) enum NextProtocol {
     Tunnel(Target),
     Turns { websocket: bool },
 }
 
 /// Answers requests until a side closes the connection or the protocol changes.
-pub async fn serve(
+pub(super) async fn serve(
     context: &Context,
     replay: &Replay,
     mut client: Stream,

@@ -112,7 +112,7 @@ struct OpenedConnection {
 }
 
 /// Serves a connection until it ends. A violation is an error that contains the [`Misfit`].
-pub async fn serve(
+pub(super) async fn serve(
     context: &Context,
     inspector: Arc<dyn Inspector>,
     mut client: Stream,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-pub struct PendingVerdicts {
+pub(super) struct PendingVerdicts {
     /// Number of connections without a final verdict that do not wait for their real server.
     open: watch::Sender<i64>,
     /// Becomes true when the command ends.
@@ -12,37 +12,37 @@ pub struct PendingVerdicts {
 }
 
 /// Guard of a connection, a datagram target or a listener without a final verdict.
-pub struct VerdictGuard(Arc<PendingVerdicts>);
+pub(super) struct VerdictGuard(Arc<PendingVerdicts>);
 
 impl PendingVerdicts {
-    pub fn new() -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             open: watch::Sender::new(0),
             is_ending: watch::Sender::new(false),
         })
     }
 
-    pub fn begin(self: &Arc<Self>) -> VerdictGuard {
+    pub(super) fn begin(self: &Arc<Self>) -> VerdictGuard {
         self.open.send_modify(|open| *open += 1);
         VerdictGuard(Arc::clone(self))
     }
 
     /// Excludes a connection from the count until it is resumed.
-    pub fn suspend(&self) {
+    pub(super) fn suspend(&self) {
         self.open.send_modify(|open| *open -= 1);
     }
 
-    pub fn resume(&self) {
+    pub(super) fn resume(&self) {
         self.open.send_modify(|open| *open += 1);
     }
 
     /// Tells listeners to accept only connections that already wait.
-    pub fn end(&self) {
+    pub(super) fn end(&self) {
         self.is_ending.send_replace(true);
     }
 
     /// Waits until the command ends.
-    pub async fn ending(&self) {
+    pub(super) async fn ending(&self) {
         let _ = self
             .is_ending
             .subscribe()
@@ -51,7 +51,7 @@ impl PendingVerdicts {
     }
 
     /// Waits until no further verdict is possible.
-    pub async fn all_decided(&self) {
+    pub(super) async fn all_decided(&self) {
         let _ = self.open.subscribe().wait_for(|open| *open <= 0).await;
     }
 }

@@ -24,7 +24,7 @@ use crate::protocol::postgres::{Beginning, Login, SSL_REQUEST, beginning, failur
 const DATABASE_LOGIN_MS: u64 = 60_000;
 
 /// Function from a program's password to the real one.
-pub type RealPassword = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
+pub(super) type RealPassword = dyn Fn(&[u8]) -> Vec<u8> + Send + Sync;
 
 /// Method of inserting the real password in a login.
 pub enum StandIn {
@@ -36,7 +36,7 @@ pub enum StandIn {
 const PROTOCOL: &[u8] = b"postgresql";
 
 /// Serves a connection until it ends.
-pub async fn serve(
+pub(super) async fn serve(
     context: &Context,
     stand_in: StandIn,
     client: Stream,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::call::Target;
 use crate::matching::Miss;
 
-pub fn error_with_closest(miss: &Miss) -> Value {
+pub(super) fn error_with_closest(miss: &Miss) -> Value {
     let closest = miss
         .closest
         .as_ref()
@@ -14,11 +14,11 @@ pub fn error_with_closest(miss: &Miss) -> Value {
 }
 
 /// Returns the error for a call that could not be compared with recordings.
-pub fn error_for_call(call: &str) -> Value {
+pub(super) fn error_for_call(call: &str) -> Value {
     json!({ "error": "no recording answers this call", "call": call, "closest": null })
 }
 
-pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
+pub(super) fn unreachable(target: &Target, error: &std::io::Error) -> Value {
     json!({
         "error": "the server cannot be reached",
         "target": target.to_string(),
@@ -27,7 +27,7 @@ pub fn unreachable(target: &Target, error: &std::io::Error) -> Value {
 }
 
 /// Formats the error as one line, for a header field.
-pub fn line(value: &Value) -> String {
+pub(super) fn line(value: &Value) -> String {
     let text = |key: &str| {
         value
             .get(key)

@@ -13,9 +13,9 @@ use crate::protocol::mysql::login::{
 };
 
 /// Both sides after a login; `None` if it failed or was not requested.
-pub type LoginStreams = Option<(Stream, Stream)>;
+pub(super) type LoginStreams = Option<(Stream, Stream)>;
 
-pub async fn log_in(
+pub(super) async fn log_in(
     context: &Context,
     known: &[PasswordSubstitution],
     mut client: Stream,

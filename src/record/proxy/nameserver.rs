@@ -22,7 +22,7 @@ const MAX_QUESTION_BYTES: usize = 4096;
 /// Questions of names of one command that wait for an answer at once; more wait in the socket.
 const MAX_QUESTIONS: usize = 1024;
 
-pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
+pub(super) async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
     let socket = Arc::new(socket);
     let places = Arc::new(Semaphore::new(MAX_QUESTIONS));
     let mut stop = shared.stop.clone();
@@ -61,7 +61,7 @@ pub async fn serve_udp(shared: Arc<Hub>, socket: UdpSocket) {
 }
 
 /// Answers queries on a TCP connection, each with a length prefix (RFC 1035, 4.2.2).
-pub async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
+pub(super) async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     let mut stop = shared.stop.clone();
     loop {
         let length = tokio::select! {
@@ -83,7 +83,7 @@ pub async fn serve_tcp(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
     }
 }
 
-pub fn is_nameserver(to: SocketAddr) -> bool {
+pub(super) fn is_nameserver(to: SocketAddr) -> bool {
     to.port() == 53
 }
 

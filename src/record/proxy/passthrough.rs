@@ -57,7 +57,7 @@ impl Inspector for MisfitInspector {
 }
 
 /// Relays a connection until both sides have ended or the program violates its target.
-pub async fn converse(
+pub(super) async fn converse(
     context: &Context,
     client: Stream,
     server: Stream,

@@ -17,7 +17,7 @@ const UNASKED_AFTER_MS: u64 = 50;
 
 /// Creates the recorder for a connection opened at this time; unknown protocols are recorded in
 /// turns.
-pub fn recorder(
+pub(super) fn recorder(
     context: &Context,
     protocol: Protocol,
     opened: SystemTime,
@@ -34,14 +34,14 @@ pub fn recorder(
 }
 
 /// A replayed server, and the time after which it continues without further input.
-pub struct PlayedServer {
+pub(super) struct PlayedServer {
     pub player: Box<dyn WirePlayer>,
     pub patience: Duration,
 }
 
 impl PlayedServer {
     /// Creates the server of a protocol; unknown protocols are replayed in turns.
-    pub fn new(context: &Context, replay: &Replay, protocol: Protocol) -> Self {
+    pub(super) fn new(context: &Context, replay: &Replay, protocol: Protocol) -> Self {
         match registry::player(protocol, &context.link, Connection::on(&replay.book)) {
             Some(player) => Self {
                 player,
@@ -52,7 +52,7 @@ impl PlayedServer {
     }
 
     /// Creates the server of an unknown protocol or of `WebSocket` frames.
-    pub fn in_turns(context: &Context, replay: &Replay, websocket: bool) -> Self {
+    pub(super) fn in_turns(context: &Context, replay: &Replay, websocket: bool) -> Self {
         let said = replay.outline.first_messages(&context.link.target);
         let player = GenericPlayer::new(
             context.link.clone(),

@@ -19,10 +19,10 @@ use crate::http::h1;
 use crate::net::sniff;
 
 /// A boxed future, for recursion.
-pub type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(super) type Nested<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Detects the protocol and records the connection.
-pub fn converse(
+pub(super) fn converse(
     context: Context,
     client: Stream,
     server: Stream,
@@ -151,7 +151,7 @@ fn encrypted(
 
 /// Forwards one request and its answer unchanged. Returns true if the program's connection can
 /// continue.
-pub async fn forward_request(
+pub(super) async fn forward_request(
     context: &Context,
     asked: &h1::ReceivedRequest,
     client: &mut Stream,

@@ -147,7 +147,7 @@ impl RelayState {
 
 /// Relays until both sides have ended. If the connection changes its protocol first, returns both
 /// ends.
-pub async fn relay(
+pub(super) async fn relay(
     context: &Context,
     client: Stream,
     server: Stream,

@@ -29,7 +29,7 @@ const HANG_UP_SETTLED_MS: u64 = 500;
 
 /// Decides about a connection before any traffic. `Ok(None)` replays it, `Ok(Some(keep))` forwards
 /// it to the real server, and an error is the errno.
-pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
+pub(super) fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     let target = &context.link.target;
     if let Some(refusal) = replay.outline.refused(target, context.nth)
         && let Some(errno) = refusal.errno()
@@ -56,7 +56,7 @@ pub fn decide(context: &Context, replay: &Replay) -> Result<Option<bool>, i32> {
     Ok(None)
 }
 
-pub async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
+pub(super) async fn serve(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     if replay.outline.refused(&context.link.target, context.nth) == Some(Refusal::Certificate) {
         replay.book.refused(Refusal::Certificate);
         let (_, client) = tls::hello(client).await?;
@@ -211,7 +211,7 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
 }
 
 /// Replays HTTP/1 and the protocol that may follow it.
-pub async fn http1(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
+pub(super) async fn http1(context: Context, replay: Arc<Replay>, client: Stream) -> io::Result<()> {
     match http_play::serve(&context, &replay, client).await? {
         None => Ok(()),
         Some((client, NextProtocol::Tunnel(target))) => {

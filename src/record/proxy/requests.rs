@@ -9,14 +9,14 @@ use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
 use crate::http::h1::{Malformed, ReceivedRequest, RequestParser, RequestStep};
 
-pub struct Requests {
+pub(super) struct Requests {
     parser: RequestParser,
     /// Budget share of an incomplete request.
     held: Share,
 }
 
 impl Requests {
-    pub fn new(context: &Context) -> Self {
+    pub(super) fn new(context: &Context) -> Self {
         let keep_raw = context.shared.miss_forwarding().is_some();
         let parser = RequestParser::new(context.link.clone(), keep_raw);
         Self {
@@ -27,7 +27,7 @@ impl Requests {
 
     /// Waits for the next request. Without one, the program has its error response, and the result
     /// names the missed request, if any.
-    pub async fn next(
+    pub(super) async fn next(
         &mut self,
         context: &Context,
         client: &mut Stream,
@@ -57,13 +57,13 @@ impl Requests {
     }
 
     /// Confirms the tunnel, and returns the connection with the bytes that already belong to it.
-    pub async fn into_tunnel(self, mut client: Stream) -> io::Result<Stream> {
+    pub(super) async fn into_tunnel(self, mut client: Stream) -> io::Result<Stream> {
         say(&mut client, "200 Connection established\r\n\r\n").await?;
         Ok(self.into_rest(client))
     }
 
     /// Returns the connection with the bytes after the last HTTP request.
-    pub fn into_rest(self, client: Stream) -> Stream {
+    pub(super) fn into_rest(self, client: Stream) -> Stream {
         client.put_back(self.parser.waiting)
     }
 }

@@ -36,7 +36,7 @@ const MAX_LOOKUPS_AT_ONCE: usize = 16;
 /// in flight in a message, and the kernel limits their number (`RLIMIT_NOFILE`, unix(7)).
 const MAX_SOCKETS_ASKED_FOR: usize = 64;
 
-pub struct Hub {
+pub(super) struct Hub {
     /// Budget account for recorded data.
     account: Account,
     /// Source of connections and their destinations.
@@ -94,7 +94,7 @@ pub(super) struct RecordingState {
 }
 
 impl RecordingState {
-    pub fn refused(&mut self, refusal: Refusal, target: &Target) {
+    pub(super) fn refused(&mut self, refusal: Refusal, target: &Target) {
         let (count, targets) = if refusal.is_silence() {
             (&mut self.counts.unanswered, &mut self.unanswered)
         } else {
@@ -108,7 +108,7 @@ impl RecordingState {
 }
 
 impl Hub {
-    pub fn new(
+    pub(super) fn new(
         wires: Arc<dyn Wires>,
         mode: Mode,
         authority: Arc<Authority>,
@@ -132,13 +132,13 @@ impl Hub {
         }
     }
 
-    pub fn share(&self) -> Share {
+    pub(super) fn share(&self) -> Share {
         self.account.share()
     }
 
     /// Waits for memory for a connection and reports a long wait. Connections may use more of the
     /// budget than recorded calls, so a full recording does not stop the program.
-    pub async fn wait_for_memory(&self, bytes: usize) -> Share {
+    pub(super) async fn wait_for_memory(&self, bytes: usize) -> Share {
         let begun = Instant::now();
         loop {
             match self.account.try_take(bytes, Purpose::Reply) {
@@ -154,7 +154,7 @@ impl Hub {
 
     /// Reserves descriptors for a connection before they are opened. Without free ones, reports
     /// that and returns [`Refusal::NO_ROOM`].
-    pub fn descriptors(&self, count: usize) -> io::Result<Share> {
+    pub(super) fn descriptors(&self, count: usize) -> io::Result<Share> {
         self.account.descriptors(count).map_err(|_| {
             self.note(Note::Many(self.most_connections()));
             io::Error::from_raw_os_error(Refusal::NO_ROOM)
@@ -162,7 +162,7 @@ impl Hub {
     }
 
     /// Returns the maximum number of simultaneous connections, if all descriptors are free.
-    pub fn most_connections(&self) -> usize {
+    pub(super) fn most_connections(&self) -> usize {
         self.account.most_descriptors() / CONNECTION_DESCRIPTORS
     }
 
@@ -170,19 +170,19 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn count(&self, change: impl FnOnce(&mut Counts)) {
+    pub(super) fn count(&self, change: impl FnOnce(&mut Counts)) {
         change(&mut self.state().counts);
     }
 
     /// Adds a note to the result, unless it exists.
-    pub fn note(&self, note: Note) {
+    pub(super) fn note(&self, note: Note) {
         let mut kept = self.state();
         if kept.notes.len() < MAX_RECORDING_NOTES && !kept.notes.contains(&note) {
             kept.notes.push(note);
         }
     }
 
-    pub fn keep(&self, exchange: Exchange) {
+    pub(super) fn keep(&self, exchange: Exchange) {
         let size = size(&exchange);
         let mut kept = self.state();
         // One record stands for all idle connections to a target.
@@ -203,7 +203,7 @@ impl Hub {
 
     /// Registers a connection to a target. Returns its link and its index among those to the
     /// target, from 1.
-    pub fn link(&self, target: Target) -> (Link, u64) {
+    pub(super) fn link(&self, target: Target) -> (Link, u64) {
         let mut kept = self.state();
         kept.counts.connections += 1;
         let connection = kept.counts.connections;
@@ -219,12 +219,12 @@ impl Hub {
         )
     }
 
-    pub fn is_opaque(&self, target: &Target) -> bool {
+    pub(super) fn is_opaque(&self, target: &Target) -> bool {
         self.state().opaque.contains_key(target)
     }
 
     /// Stops decryption of connections to this target and reports the reason.
-    pub fn set_opaque(&self, target: &Target, is_guess: bool, reason: String) {
+    pub(super) fn set_opaque(&self, target: &Target, is_guess: bool, reason: String) {
         self.state().opaque.insert(target.clone(), is_guess);
         self.note(Note::Opaque {
             target: target.clone(),
@@ -232,13 +232,13 @@ impl Hub {
         });
     }
 
-    pub fn is_first_question(&self, name: &str, kind: &'static str) -> bool {
+    pub(super) fn is_first_question(&self, name: &str, kind: &'static str) -> bool {
         self.state().asked.insert((name.to_owned(), kind))
     }
 
     /// Records that the program accepts our certificate for this target, and revokes a contrary
     /// guess.
-    pub fn mark_trusted(&self, target: &Target) {
+    pub(super) fn mark_trusted(&self, target: &Target) {
         let mut kept = self.state();
         kept.trusted.insert(target.clone());
         if kept.opaque.get(target) == Some(&true) {
@@ -248,12 +248,12 @@ impl Hub {
         }
     }
 
-    pub fn is_trusted(&self, target: &Target) -> bool {
+    pub(super) fn is_trusted(&self, target: &Target) -> bool {
         self.state().trusted.contains(target)
     }
 
     /// Takes everything recorded, in the order in which the calls were sent.
-    pub fn take_recording(&self) -> Recorded {
+    pub(super) fn take_recording(&self) -> Recorded {
         // The programs of these dials have given up.
         let dialing = std::mem::take(&mut self.state().dialing);
         for PendingDial { link, nth, keep } in dialing.into_values() {
@@ -283,7 +283,7 @@ impl Hub {
         }
     }
 
-    pub fn target(&self, to: SocketAddr) -> Target {
+    pub(super) fn target(&self, to: SocketAddr) -> Target {
         let host = self
             .names
             .name(to.ip())
@@ -296,7 +296,7 @@ impl Hub {
 
     /// Returns the handling of calls without a recording: `None` if they fail, else they are
     /// forwarded. `true` if they are recorded, too.
-    pub fn miss_forwarding(&self) -> Option<bool> {
+    pub(super) fn miss_forwarding(&self) -> Option<bool> {
         match &self.mode {
             Mode::Pass => Some(false),
             Mode::Record => Some(true),
@@ -309,7 +309,7 @@ impl Hub {
     }
 
     /// Returns the real addresses of a name; an address resolves to itself.
-    pub async fn resolve(self: &Arc<Self>, host: &str) -> io::Result<Vec<IpAddr>> {
+    pub(super) async fn resolve(self: &Arc<Self>, host: &str) -> io::Result<Vec<IpAddr>> {
         if let Ok(address) = host.parse() {
             if is_fake(address) {
                 return Err(io::Error::new(
@@ -367,7 +367,7 @@ impl Hub {
 
     /// Connects to the first responsive address that is permitted; `EACCES` if none is. Attempts
     /// overlap, so a silent address does not block the next one (RFC 8305, 5).
-    pub async fn dial(
+    pub(super) async fn dial(
         self: &Arc<Self>,
         target: &Target,
         descriptor: Share,

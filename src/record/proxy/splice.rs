@@ -19,7 +19,7 @@ const MAX_RELAY_PIPES: usize = 128;
 const RELAY_PIPE_BYTES: usize = 256 * 1024;
 
 /// Relays both directions until both have ended.
-pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<()> {
+pub(super) async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<()> {
     let (asked, said) = (client.take_unread(), server.take_unread());
     let (client, server) = (client.bottom(), server.bottom());
     write_all(server, &asked).await?;
@@ -28,7 +28,7 @@ pub async fn both_ways(client: &mut Stream, server: &mut Stream) -> io::Result<(
     Ok(())
 }
 
-pub async fn one_way(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
+pub(super) async fn one_way(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
     let mut way = CopyDirection::default();
     while way.step(from, to).await? > 0 {}
     Ok(())
@@ -36,7 +36,7 @@ pub async fn one_way(from: &TcpStream, to: &TcpStream) -> io::Result<()> {
 
 /// One direction. Small transfers do without a pipe, which costs more than copying.
 #[derive(Default)]
-pub struct CopyDirection {
+pub(super) struct CopyDirection {
     is_busy: bool,
 }
 
@@ -112,7 +112,7 @@ impl Pipe {
 impl CopyDirection {
     /// Waits for data and relays at most [`RELAY_PIPE_BYTES`]. Returns the number of bytes; 0 is
     /// the end of the stream, which is relayed, too.
-    pub async fn step(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
+    pub(super) async fn step(&mut self, from: &TcpStream, to: &TcpStream) -> io::Result<usize> {
         let (mut lent, count) = loop {
             from.readable().await?;
             let lent = if self.is_busy {
@@ -158,19 +158,19 @@ impl CopyDirection {
 }
 
 /// Closes the sending side.
-pub fn end(to: &TcpStream) {
+pub(super) fn end(to: &TcpStream) {
     // A closed peer needs no notice.
     let _ = shutdown(to, Shutdown::Write);
 }
 
 /// Reads once and appends; 0 is the end of the stream.
-pub async fn read(from: &TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
+pub(super) async fn read(from: &TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
     into.reserve(RELAY_BUFFER_BYTES);
     from.async_io(Interest::READABLE, || from.try_read_buf(into))
         .await
 }
 
-pub async fn write_all(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+pub(super) async fn write_all(to: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let count = to
             .async_io(Interest::WRITABLE, || to.try_write(bytes))

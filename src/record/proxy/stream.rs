@@ -14,7 +14,7 @@ use tokio_rustls::{client, server};
 
 use crate::http::h1::Rendered;
 
-pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {
     /// Returns the socket below all layers.
     fn bottom(&self) -> &TcpStream;
 }
@@ -37,7 +37,7 @@ impl Duplex for client::TlsStream<Stream> {
     }
 }
 
-pub struct Stream {
+pub(super) struct Stream {
     /// Unread bytes, returned before the stream is read again.
     before: Bytes,
     layers: Box<dyn Duplex>,
@@ -46,7 +46,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub fn new(layers: impl Duplex + 'static) -> Self {
+    pub(super) fn new(layers: impl Duplex + 'static) -> Self {
         Self {
             before: Bytes::new(),
             layers: Box::new(layers),
@@ -55,7 +55,7 @@ impl Stream {
     }
 
     /// Wraps a socket, with the share of its descriptor.
-    pub fn of(socket: TcpStream, descriptor: Share) -> Self {
+    pub(super) fn of(socket: TcpStream, descriptor: Share) -> Self {
         Self {
             _descriptor: descriptor,
             ..Self::new(socket)
@@ -64,7 +64,7 @@ impl Stream {
 
     /// Wraps a non-blocking socket that may still be connecting. Small messages are sent without
     /// delay.
-    pub fn socket(socket: OwnedFd, descriptor: Share) -> io::Result<Self> {
+    pub(super) fn socket(socket: OwnedFd, descriptor: Share) -> io::Result<Self> {
         let socket = TcpStream::from_std(socket.into())?;
         let _ = socket.set_nodelay(true);
         Ok(Self::of(socket, descriptor))
@@ -72,38 +72,38 @@ impl Stream {
 
     /// Returns true if the peer is known to have closed both directions. Only such a peer answers
     /// data with a reset (RFC 9293, 3.10.7.4).
-    pub fn is_gone(&self) -> bool {
+    pub(super) fn is_gone(&self) -> bool {
         !matches!(self.layers.bottom().take_error(), Ok(None))
     }
 
     /// Ends the connection so that the peer reads `ECONNRESET`.
-    pub fn reset(self) {
+    pub(super) fn reset(self) {
         let _ = self.layers.bottom().set_zero_linger();
     }
 
     /// Returns the stream with these bytes put back.
-    pub fn put_back(mut self, bytes: Vec<u8>) -> Self {
+    pub(super) fn put_back(mut self, bytes: Vec<u8>) -> Self {
         self.put_back_now(bytes);
         self
     }
 
     /// Takes the unread bytes.
-    pub fn take_unread(&mut self) -> Bytes {
+    pub(super) fn take_unread(&mut self) -> Bytes {
         std::mem::take(&mut self.before)
     }
 
     /// Returns the socket below all layers.
-    pub fn bottom(&self) -> &TcpStream {
+    pub(super) fn bottom(&self) -> &TcpStream {
         self.layers.bottom()
     }
 
-    pub fn put_back_now(&mut self, mut bytes: Vec<u8>) {
+    pub(super) fn put_back_now(&mut self, mut bytes: Vec<u8>) {
         bytes.extend_from_slice(&self.before);
         self.before = Bytes::from(bytes);
     }
 
     /// Writes an HTTP response: a short one in a single write, a long one without copying.
-    pub async fn write_response(&mut self, answer: Rendered<'_>) -> io::Result<()> {
+    pub(super) async fn write_response(&mut self, answer: Rendered<'_>) -> io::Result<()> {
         if answer.body.len() <= RELAY_BUFFER_BYTES {
             self.write_all(&answer.whole()).await?;
         } else {
@@ -115,7 +115,7 @@ impl Stream {
     }
 
     /// Reads once and appends; 0 is the end of the stream. A dropped future has read nothing.
-    pub async fn read_more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
+    pub(super) async fn read_more(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
         into.reserve(RELAY_BUFFER_BYTES);
         self.read_buf(into).await
     }

@@ -11,14 +11,14 @@ use crate::http::h1;
 use crate::protocol::generic::GenericRecorder;
 use crate::protocol::wire::{RecordStep, WireRecorder};
 
-pub enum Tap {
+pub(super) enum Tap {
     Http(Box<h1::Tap>),
     Wire(Box<dyn WireRecorder>),
     Off,
 }
 
 /// Next phase of a connection after the relayed bytes.
-pub enum NextPhase {
+pub(super) enum NextPhase {
     StartTls {
         /// Bytes of the client that belong to the handshake.
         early: Vec<u8>,
@@ -32,14 +32,14 @@ pub enum NextPhase {
 
 /// Result of observing some bytes.
 #[derive(Default)]
-pub struct Observation {
+pub(super) struct Observation {
     pub done: Vec<Exchange>,
     pub then: Option<NextPhase>,
 }
 
 impl Tap {
     /// Observes pending bytes from one side, and leaves those to forward.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         context: &Context,
         from: Side,
@@ -95,7 +95,7 @@ impl Tap {
     /// Charges buffered data to the budget. Without memory, incomplete HTTP calls pass unrecorded.
     /// Other protocols need their buffer to find the end of a call, so recording of the connection
     /// stops.
-    pub fn charge_memory(&mut self, context: &Context, held: &mut Share) {
+    pub(super) fn charge_memory(&mut self, context: &Context, held: &mut Share) {
         let kept = match self {
             Self::Http(tap) => tap.buffered_bytes(),
             Self::Wire(recorder) => recorder.buffered_bytes(),
@@ -115,7 +115,7 @@ impl Tap {
     }
 
     /// Returns the unfinished calls when the connection ends.
-    pub fn end(&mut self, context: &Context, end: h1::ConnectionEnd) -> Vec<Exchange> {
+    pub(super) fn end(&mut self, context: &Context, end: h1::ConnectionEnd) -> Vec<Exchange> {
         let now = SystemTime::now();
         let mut seen = Observation::default();
         match self {

@@ -25,11 +25,11 @@ use crate::matching::{Noise, Report};
 use crate::net::ca::certificates;
 
 /// Maximum time of any wait.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Test network: maps listeners of the proxy to servers, and dials these.
 #[derive(Default)]
-pub struct Net {
+pub(super) struct Net {
     routes: Mutex<HashMap<SocketAddr, SocketAddr>>,
     hosts: HashMap<&'static str, Vec<IpAddr>>,
     access: Option<Arc<dyn AccessPolicy>>,
@@ -84,7 +84,7 @@ impl Wires for Net {
 }
 
 /// A server with one thread per connection.
-pub struct Server {
+pub(super) struct Server {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
@@ -92,7 +92,7 @@ pub struct Server {
 
 impl Server {
     /// Starts a server that handles each connection with `serve`.
-    pub fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
+    pub(super) fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -128,23 +128,23 @@ impl Drop for Server {
 }
 
 /// A proxy in front of one server.
-pub struct Setup {
+pub(super) struct Setup {
     pub proxy: Proxy,
     pub address: SocketAddr,
     pub authority: Arc<Authority>,
 }
 
-pub fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
+pub(super) fn setup(mode: Mode, to: SocketAddr, system: &[u8]) -> Setup {
     setup_within(mode, to, system, Account::default())
 }
 
 /// Does the same as [`setup`] with a memory account.
-pub fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
+pub(super) fn setup_within(mode: Mode, to: SocketAddr, system: &[u8], account: Account) -> Setup {
     setup_behind(None, mode, to, system, account)
 }
 
 /// Does the same as [`setup_within`] with an access policy.
-pub fn setup_behind(
+pub(super) fn setup_behind(
     access: Option<Arc<dyn AccessPolicy>>,
     mode: Mode,
     to: SocketAddr,
@@ -180,7 +180,7 @@ pub fn setup_behind(
 
 /// Starts a proxy with its own runtime. `system` holds the authorities (PEM) that verify real
 /// servers.
-pub fn start(
+pub(super) fn start(
     sockets: Sockets,
     wires: Arc<dyn Wires>,
     mode: Mode,
@@ -192,7 +192,7 @@ pub fn start(
     Proxy::start(None, sockets, wires, mode, authority, verifier, account).unwrap()
 }
 
-pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
+pub(super) fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
     let outline = Outline::of(&exchanges);
     Arc::new(Replay {
         book: Arc::new(Recordings::new(exchanges, Noise::default())),
@@ -202,7 +202,7 @@ pub fn replay_of(exchanges: Vec<Exchange>) -> Arc<Replay> {
 }
 
 /// Replays recordings to a client, and returns its result and the report.
-pub fn run_replay<T>(
+pub(super) fn run_replay<T>(
     exchanges: Vec<Exchange>,
     to: SocketAddr,
     client: impl Fn(&Setup) -> T,
@@ -224,7 +224,7 @@ pub fn run_replay<T>(
 }
 
 /// Records a client, stops the server, and asserts that a replay has the same result.
-pub fn record_and_replay<T: PartialEq + std::fmt::Debug>(
+pub(super) fn record_and_replay<T: PartialEq + std::fmt::Debug>(
     server: Server,
     system: &[u8],
     client: impl Fn(&Setup) -> T,
@@ -241,14 +241,14 @@ pub fn record_and_replay<T: PartialEq + std::fmt::Debug>(
     (live, recorded)
 }
 
-pub fn connect(to: SocketAddr) -> TcpStream {
+pub(super) fn connect(to: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
 }
 
 /// Sends bytes and reads until the peer closes.
-pub fn ask(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn ask(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = connect(to);
     stream.write_all(bytes).unwrap();
     let mut got = Vec::new();
@@ -257,7 +257,7 @@ pub fn ask(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Reads up to and including `end`.
-pub fn until(stream: &mut impl io::Read, end: &[u8]) -> Vec<u8> {
+pub(super) fn until(stream: &mut impl io::Read, end: &[u8]) -> Vec<u8> {
     let mut got = Vec::new();
     let mut byte = [0];
     while !got.ends_with(end) {
@@ -272,6 +272,6 @@ pub fn until(stream: &mut impl io::Read, end: &[u8]) -> Vec<u8> {
     got
 }
 
-pub fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }

@@ -26,7 +26,7 @@ const UPSTREAM_TLS_MS: u64 = 10_000;
 const MAX_HELLO_BYTES: usize = 64 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClientHello {
+pub(super) struct ClientHello {
     pub name: Option<String>,
     /// ALPN protocols in order of preference.
     pub offers: Vec<Vec<u8>>,
@@ -34,19 +34,19 @@ pub struct ClientHello {
 
 /// Reason for a failed handshake with the real server.
 #[derive(Debug)]
-pub enum HandshakeError {
+pub(super) enum HandshakeError {
     /// Its certificate is invalid, with the reason.
     Certificate(String),
     Other(String),
 }
 
 /// Reads the client hello and puts it back.
-pub async fn hello(mut stream: Stream) -> io::Result<(ClientHello, Stream)> {
+pub(super) async fn hello(mut stream: Stream) -> io::Result<(ClientHello, Stream)> {
     Ok((read_hello(&mut stream).await?, stream))
 }
 
 /// Reads the client hello from a borrowed stream and puts it back.
-pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
+pub(super) async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
     let mut acceptor = Acceptor::default();
     let mut seen = Vec::new();
     let hello = loop {
@@ -78,7 +78,7 @@ pub async fn read_hello(stream: &mut Stream) -> io::Result<ClientHello> {
 }
 
 /// Connects to the real server with TLS. Returns the negotiated protocol, if any.
-pub async fn connect(
+pub(super) async fn connect(
     context: &Context,
     hello: &ClientHello,
     to: Stream,
@@ -115,11 +115,11 @@ pub async fn connect(
 }
 
 /// Reason for not sending a password.
-pub const WITHOUT_TLS: &str =
+pub(super) const WITHOUT_TLS: &str =
     "the server does not speak TLS, and the password is sent only over TLS";
 
 /// Performs the TLS handshake with a database, or returns the reason for its failure.
-pub async fn to_database(
+pub(super) async fn to_database(
     context: &Context,
     server: Stream,
     offers: Vec<Vec<u8>>,
@@ -136,7 +136,7 @@ pub async fn to_database(
 }
 
 /// Performs the TLS handshake with the program. `protocol` is negotiated if the program offers it.
-pub async fn accept(
+pub(super) async fn accept(
     context: &Context,
     hello: &ClientHello,
     from: Stream,
@@ -171,7 +171,7 @@ pub async fn accept(
 
 /// Returns true if the program ended the handshake because it distrusts our certificate. A mere
 /// hangup counts, unless the program trusted it before.
-pub fn distrusts(context: &Context, error: &io::Error) -> bool {
+pub(super) fn distrusts(context: &Context, error: &io::Error) -> bool {
     match fault(error) {
         Some(Error::AlertReceived(alert)) => matches!(
             alert,
@@ -192,7 +192,7 @@ pub fn distrusts(context: &Context, error: &io::Error) -> bool {
 
 /// Returns true if the program left during the handshake without an alert; the reason may be
 /// another.
-pub fn hung_up(error: &io::Error) -> bool {
+pub(super) fn hung_up(error: &io::Error) -> bool {
     let kinds = [
         io::ErrorKind::UnexpectedEof,
         io::ErrorKind::ConnectionReset,
@@ -202,14 +202,14 @@ pub fn hung_up(error: &io::Error) -> bool {
 }
 
 /// Sends a fatal alert: the server could not be verified (RFC 8446, 6).
-pub async fn alert(mut stream: Stream) {
+pub(super) async fn alert(mut stream: Stream) {
     const BAD_CERTIFICATE: [u8; 7] = [21, 3, 3, 0, 2, 2, 42];
     let _ = stream.write_all(&BAD_CERTIFICATE).await;
     let _ = stream.shutdown().await;
 }
 
 /// Chooses the protocol from the client's offers, if only recordings describe the server.
-pub fn choose(hello: &ClientHello, http2: bool) -> Option<Vec<u8>> {
+pub(super) fn choose(hello: &ClientHello, http2: bool) -> Option<Vec<u8>> {
     let offered = |name: &[u8]| {
         hello
             .offers

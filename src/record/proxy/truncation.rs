@@ -13,7 +13,7 @@ const CUT_OFF_HELD_MS: u64 = 2000;
 
 /// Behavior after the recorded part of an answer.
 #[derive(Debug)]
-pub struct Truncation {
+pub(super) struct Truncation {
     /// Time before a waiting program is reported: its recorded wait and a little more.
     pub patience: Duration,
     pub note: Note,
@@ -24,7 +24,7 @@ pub struct Truncation {
 impl Truncation {
     /// Reports a program that waits longer than in the recording. Returns only if the answer had
     /// begun.
-    pub async fn overstayed(&self, context: &Context) {
+    pub(super) async fn overstayed(&self, context: &Context) {
         tokio::time::sleep(self.patience).await;
         context.shared.note(self.note.clone());
         if !self.resets {
@@ -33,7 +33,7 @@ impl Truncation {
     }
 
     /// Returns the recorded part of an answer, and its truncation if the program left there.
-    pub fn of<'a>(
+    pub(super) fn of<'a>(
         asked: &Exchange,
         found: &'a Exchange,
     ) -> (Option<&'a HttpResponse>, Option<Self>) {

@@ -14,12 +14,15 @@ use super::{Mode, passthrough, tls};
 use replay_network::rules::Transport;
 
 /// Connects to the real server; `EACCES` if the policy denies it.
-pub async fn dial(context: &Context) -> io::Result<Stream> {
+pub(super) async fn dial(context: &Context) -> io::Result<Stream> {
     dial_with_descriptor(context, context.shared.descriptors(1)?).await
 }
 
 /// Connects with an already reserved descriptor.
-pub async fn dial_with_descriptor(context: &Context, descriptor: Share) -> io::Result<Stream> {
+pub(super) async fn dial_with_descriptor(
+    context: &Context,
+    descriptor: Share,
+) -> io::Result<Stream> {
     let (shared, target, by) = (&context.shared, &context.link.target, context.by);
     let Some(access) = shared.wires.access() else {
         return shared.dial(target, descriptor, |_| true).await;
@@ -64,7 +67,7 @@ fn judged_connection(context: &Context, server: Stream) -> io::Result<Stream> {
 }
 
 /// Opens a new connection to the real server, encrypted if this one is.
-pub async fn reach(context: &Context, hello: &tls::ClientHello) -> io::Result<Stream> {
+pub(super) async fn reach(context: &Context, hello: &tls::ClientHello) -> io::Result<Stream> {
     let server = dial(context).await?;
     if !context.link.tls {
         return Ok(server);

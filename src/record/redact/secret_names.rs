@@ -108,7 +108,7 @@ pub(super) enum NameKind {
     Other,
 }
 
-pub fn is_secret_name(name: &str) -> bool {
+pub(super) fn is_secret_name(name: &str) -> bool {
     matches!(kind(name), NameKind::Secret | NameKind::Worded)
 }
 
@@ -296,7 +296,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// Decodes percent-encoding (RFC 3986, 2.1), and in forms `+` as a space. Invalid sequences stay.
-pub fn decoded(text: &[u8], is_form: bool) -> Cow<'_, [u8]> {
+pub(super) fn decoded(text: &[u8], is_form: bool) -> Cow<'_, [u8]> {
     if is_form && text.contains(&b'+') {
         let spaced: Vec<u8> = text
             .iter()

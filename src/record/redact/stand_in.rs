@@ -89,7 +89,7 @@ pub fn is_placeholder(value: &[u8]) -> bool {
 
 /// Returns true if a value looks random: long, in one piece, a run of mixed letters and digits,
 /// many different bytes.
-pub fn looks_random(value: &[u8]) -> bool {
+pub(crate) fn looks_random(value: &[u8]) -> bool {
     const FEWEST_BYTES: usize = 16;
     const FEWEST_IN_RUN: usize = 12;
     const FEWEST_DIFFERENT: usize = 6;
@@ -113,7 +113,7 @@ pub fn looks_random(value: &[u8]) -> bool {
 }
 
 /// Returns true for the text form of a UUID (RFC 9562, 4).
-pub fn is_uuid(value: &[u8]) -> bool {
+pub(crate) fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',
@@ -290,7 +290,7 @@ fn is_short(value: &[u8]) -> bool {
 }
 
 /// Returns true for the placeholder of a signature.
-pub fn is_signed(value: &[u8]) -> bool {
+pub(crate) fn is_signed(value: &[u8]) -> bool {
     let rest = value.strip_prefix(WORD).filter(|rest| is_long(rest));
     rest.is_some_and(|rest| {
         rest[1..].starts_with(NOTHING) && !rest.get(5).is_some_and(u8::is_ascii_hexdigit)
@@ -304,7 +304,7 @@ pub(super) fn is_part(byte: u8) -> bool {
 
 /// Returns the ranges of all placeholders in a text, except short numbers, which may have another
 /// meaning.
-pub fn places(text: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn places(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {

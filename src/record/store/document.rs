@@ -8,7 +8,7 @@ use super::{BodyFiles, BodyLoader, Problem, databases, dns, emit, grpc, http};
 use crate::call::{Content, End, Exchange, Refusal, Target};
 use crate::matching::{DeclaredNoise, Recording};
 
-pub const VERSION: &str = "api.keploy.io/v1beta1";
+pub(super) const VERSION: &str = "api.keploy.io/v1beta1";
 
 const ENDS: [(&str, End); 3] = [
     ("abandoned", End::Abandoned),

@@ -15,7 +15,7 @@ const INDENT: usize = 4;
 const MAX_SHORT_KEY_BYTES: usize = 128;
 
 /// Appends a mapping in block style, with each line at this column.
-pub fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
+pub(super) fn mapping(out: &mut String, members: &[(String, Node)], column: usize) {
     for (index, (key, value)) in members.iter().enumerate() {
         if index > 0 {
             pad(out, column);

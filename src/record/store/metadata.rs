@@ -7,30 +7,30 @@ use super::{BodyLoader, Problem};
 
 /// This program's keys in `metadata`.
 pub(super) mod key {
-    pub const HOST: &str = "targetHost";
-    pub const PORT: &str = "targetPort";
+    pub(crate) const HOST: &str = "targetHost";
+    pub(crate) const PORT: &str = "targetPort";
     /// `true` if the connection was encrypted.
-    pub const TLS: &str = "targetTls";
+    pub(crate) const TLS: &str = "targetTls";
     /// `Host` or `:authority`, if not in the header fields.
-    pub const AUTHORITY: &str = "authority";
+    pub(crate) const AUTHORITY: &str = "authority";
     /// `http` or `https`, if the encryption suggests the other one.
-    pub const SCHEME: &str = "scheme";
+    pub(crate) const SCHEME: &str = "scheme";
     /// Fields as JSON pairs, if a mapping cannot hold them.
-    pub const REQUEST_HEADERS: &str = "reqHeaders";
-    pub const RESPONSE_HEADERS: &str = "respHeaders";
-    pub const RESPONSE_TRAILERS: &str = "respTrailers";
+    pub(crate) const REQUEST_HEADERS: &str = "reqHeaders";
+    pub(crate) const RESPONSE_HEADERS: &str = "respHeaders";
+    pub(crate) const RESPONSE_TRAILERS: &str = "respTrailers";
     /// End of an incomplete response body: `truncated`, or `cut off by the client`.
-    pub const BODY_END: &str = "respBodyEnd";
+    pub(crate) const BODY_END: &str = "respBodyEnd";
     /// `true` if the response body keeps its content coding.
-    pub const CODED: &str = "respCoded";
+    pub(crate) const CODED: &str = "respCoded";
     /// HTTP version, if the kind does not imply it.
-    pub const VERSION: &str = "proto";
+    pub(crate) const VERSION: &str = "proto";
     /// Type of the call for other readers: `config` for a reusable one.
-    pub const TYPE: &str = "type";
+    pub(crate) const TYPE: &str = "type";
     /// End of the call without an answer: `abandoned`, `silent`, `closed`, or `refused ECONNREFUSED
     /// 1`, with the number of the connection to its target.
-    pub const END: &str = "end";
-    pub const CONNECTION: &str = "connID";
+    pub(crate) const END: &str = "end";
+    pub(crate) const CONNECTION: &str = "connID";
 }
 
 /// Texts of `metadata` by key, in the order of the file.

@@ -22,7 +22,7 @@ const MAX_CALLS_NODES: usize = 2_000_000;
 
 /// A value and its line.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Node {
+pub(super) struct Node {
     /// Line in the file, from 1; 0 for a new node.
     pub line: u64,
     pub kind: NodeKind,
@@ -31,7 +31,7 @@ pub struct Node {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum NodeKind {
+pub(super) enum NodeKind {
     /// A scalar whose type is not decided yet.
     Scalar(Scalar),
     List(Vec<Node>),
@@ -46,7 +46,7 @@ impl Default for NodeKind {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scalar {
+pub(super) struct Scalar {
     /// The unescaped text.
     pub text: String,
     /// `true` if it may be other than a text: it has no quotes, is not a block, and has no tag.
@@ -56,14 +56,14 @@ pub struct Scalar {
 
 impl Scalar {
     /// Returns true if it means null (YAML 1.2, 10.3.2).
-    pub fn is_null(&self) -> bool {
+    pub(super) fn is_null(&self) -> bool {
         self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
 }
 
 impl Node {
     /// Returns the value of a key; `None` if it is missing or null, or if this is not a mapping.
-    pub fn member(&self, key: &str) -> Option<&Self> {
+    pub(super) fn member(&self, key: &str) -> Option<&Self> {
         let NodeKind::Map(members) = &self.kind else {
             return None;
         };
@@ -75,7 +75,7 @@ impl Node {
     }
 
     /// Reads the value of a key, if present.
-    pub fn find<'a, T>(
+    pub(super) fn find<'a, T>(
         &'a self,
         key: &str,
         take: impl FnOnce(&'a Self) -> Result<T, Problem>,
@@ -87,7 +87,7 @@ impl Node {
     }
 
     /// Reads the value of a key, or returns the default.
-    pub fn get<'a, T: Default>(
+    pub(super) fn get<'a, T: Default>(
         &'a self,
         key: &str,
         take: impl FnOnce(&'a Self) -> Result<T, Problem>,
@@ -96,7 +96,7 @@ impl Node {
     }
 
     /// Reads the value of a required key.
-    pub fn need<'a, T>(
+    pub(super) fn need<'a, T>(
         &'a self,
         key: &str,
         take: impl FnOnce(&'a Self) -> Result<T, Problem>,
@@ -105,7 +105,7 @@ impl Node {
             .ok_or_else(|| Problem::new(self.line, format!("missing field `{key}`")))
     }
 
-    pub fn members(&self) -> Result<&[(String, Self)], Problem> {
+    pub(super) fn members(&self) -> Result<&[(String, Self)], Problem> {
         match &self.kind {
             NodeKind::Map(members) => Ok(members),
             _ if self.is_null() => Ok(&[]),
@@ -114,7 +114,7 @@ impl Node {
     }
 
     /// Reads the entries of a mapping, each in the same way.
-    pub fn pairs<T>(
+    pub(super) fn pairs<T>(
         &self,
         take: impl Fn(&Self) -> Result<T, Problem>,
     ) -> Result<Vec<(String, T)>, Problem> {
@@ -126,7 +126,10 @@ impl Node {
         self.members()?.iter().map(pair).collect()
     }
 
-    pub fn items<T>(&self, take: impl Fn(&Self) -> Result<T, Problem>) -> Result<Vec<T>, Problem> {
+    pub(super) fn items<T>(
+        &self,
+        take: impl Fn(&Self) -> Result<T, Problem>,
+    ) -> Result<Vec<T>, Problem> {
         let items = match &self.kind {
             NodeKind::List(items) => items.as_slice(),
             _ if self.is_null() => &[],
@@ -138,16 +141,16 @@ impl Node {
         items.iter().enumerate().map(item).collect()
     }
 
-    pub fn text(&self) -> Result<String, Problem> {
+    pub(super) fn text(&self) -> Result<String, Problem> {
         String::from_utf8(self.bytes()?).map_err(|_| self.expected("a text in UTF-8"))
     }
 
-    pub fn texts(&self) -> Result<Vec<String>, Problem> {
+    pub(super) fn texts(&self) -> Result<Vec<String>, Problem> {
         self.items(Self::text)
     }
 
     /// Returns the bytes of a text, or of base64 with the tag `!!binary`.
-    pub fn bytes(&self) -> Result<Vec<u8>, Problem> {
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, Problem> {
         match &self.kind {
             NodeKind::Scalar(scalar) if scalar.binary => decode_base64(&scalar.text),
             NodeKind::Scalar(scalar) if scalar.is_null() => Ok(Vec::new()),
@@ -156,7 +159,7 @@ impl Node {
         }
     }
 
-    pub fn number<T: FromStr>(&self) -> Result<T, Problem> {
+    pub(super) fn number<T: FromStr>(&self) -> Result<T, Problem> {
         match &self.kind {
             NodeKind::Scalar(scalar) => scalar.text.parse().map_err(|_| self.expected("a number")),
             _ => Err(self.expected("a number")),
@@ -164,7 +167,7 @@ impl Node {
     }
 
     /// Reads a time: RFC 3339 in any zone.
-    pub fn time(&self) -> Result<SystemTime, Problem> {
+    pub(super) fn time(&self) -> Result<SystemTime, Problem> {
         let text = self.text()?;
         let time = OffsetDateTime::parse(&text, &Rfc3339).ok();
         // Only times that can be written again: in UTC the year may differ.
@@ -175,7 +178,7 @@ impl Node {
             .ok_or_else(|| self.expected("a time such as 2026-01-31T12:00:00.5Z"))
     }
 
-    pub fn expected(&self, what: &str) -> Problem {
+    pub(super) fn expected(&self, what: &str) -> Problem {
         let got = match &self.kind {
             NodeKind::Scalar(scalar) => {
                 let shown: String = scalar.text.chars().take(40).collect();
@@ -187,11 +190,11 @@ impl Node {
         Problem::new(self.line, format!("expected {what}, got {got}"))
     }
 
-    pub fn is_base64(&self) -> bool {
+    pub(super) fn is_base64(&self) -> bool {
         matches!(&self.kind, NodeKind::Scalar(scalar) if scalar.binary)
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         match &self.kind {
             NodeKind::Scalar(scalar) => scalar.text.is_empty() || scalar.is_null(),
             NodeKind::List(items) => items.is_empty(),
@@ -203,7 +206,7 @@ impl Node {
         matches!(&self.kind, NodeKind::Scalar(scalar) if scalar.is_null())
     }
 
-    pub fn base64(bytes: &[u8]) -> Self {
+    pub(super) fn base64(bytes: &[u8]) -> Self {
         // 70 per line, as in Go's `yaml.v3`.
         let lines = STANDARD.encode(bytes);
         let lines: Vec<&str> = (0..lines.len())
@@ -216,7 +219,7 @@ impl Node {
 }
 
 /// Decodes base64, which may contain white space.
-pub fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
+pub(super) fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
     let packed: Vec<u8> = text
         .bytes()
         .filter(|byte| !byte.is_ascii_whitespace())
@@ -227,7 +230,7 @@ pub fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
 }
 
 #[derive(Debug, Default)]
-pub struct Members(pub Vec<(String, Node)>);
+pub(super) struct Members(pub Vec<(String, Node)>);
 
 impl<K: ToString, V: Into<Node>> FromIterator<(K, V)> for Members {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
@@ -242,7 +245,7 @@ impl<K: ToString, V: Into<Node>> FromIterator<(K, V)> for Members {
 
 impl Members {
     /// Adds an entry with a new key.
-    pub fn put(&mut self, key: &str, value: impl Into<Node>) {
+    pub(super) fn put(&mut self, key: &str, value: impl Into<Node>) {
         self.0.push((key.to_owned(), value.into()));
     }
 }
@@ -329,7 +332,7 @@ impl From<&[u8]> for Node {
 /// Parses one document whose first line has this number; `None` if it is empty. Fails, with the
 /// line, if the text is not valid YAML, is too deep or too large, or has a key that is duplicate or
 /// not a scalar. Aliases are refused too: no writer uses them, and they may expand without bounds.
-pub fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
+pub(super) fn parse(text: &str, first_line: u64) -> Result<Option<Node>, Problem> {
     let mut reader = Reader {
         events: Parser::new_from_str(text),
         first_line,

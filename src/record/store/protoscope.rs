@@ -18,7 +18,7 @@ const END_GROUP: u64 = 4;
 const I32: u64 = 5;
 
 /// Formats bytes as text that parses back to the same bytes.
-pub fn write(bytes: &[u8]) -> String {
+pub(super) fn write(bytes: &[u8]) -> String {
     match fields(bytes, 0).filter(|text| read(text).is_ok_and(|back| back == bytes)) {
         Some(text) => text,
         None => format!("`{}`\n", hex(bytes)),
@@ -96,7 +96,7 @@ fn put_varint(mut value: u64, out: &mut Vec<u8>) {
 }
 
 /// Parses a text to bytes. Fails, with the position, at unsupported syntax.
-pub fn read(text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn read(text: &str) -> Result<Vec<u8>, String> {
     let mut rest = text;
     run(&mut rest, 0).ok_or_else(|| {
         let (at, shown) = (

@@ -16,15 +16,15 @@ const MOSTLY_BYTES: u64 = 256;
 /// Memory of the process with this number. It belongs to the caller only if the caller still waits
 /// after the read.
 #[derive(Clone, Copy, Debug)]
-pub struct CallerMemory(u32);
+pub(crate) struct CallerMemory(u32);
 
 impl CallerMemory {
-    pub fn of(pid: u32) -> Self {
+    pub(crate) fn of(pid: u32) -> Self {
         Self(pid)
     }
 
     /// Reads `count` bytes at an address.
-    pub fn bytes(self, address: u64, count: usize) -> Result<Vec<u8>, Errno> {
+    pub(crate) fn bytes(self, address: u64, count: usize) -> Result<Vec<u8>, Errno> {
         let mut bytes = vec![0; count];
         let mut got = 0;
         while got < count {
@@ -34,7 +34,7 @@ impl CallerMemory {
     }
 
     /// Reads a NUL-terminated string of at most `limit` bytes; `None` if it is longer.
-    pub fn text(self, address: u64, limit: usize) -> Result<Option<Vec<u8>>, Errno> {
+    pub(crate) fn text(self, address: u64, limit: usize) -> Result<Option<Vec<u8>>, Errno> {
         let mut text = vec![0; limit + 1];
         let mut got = 0;
         while got < text.len() {
@@ -72,7 +72,7 @@ impl CallerMemory {
 
     /// Writes all bytes to the caller's memory. After an error a part may be written, as with the
     /// kernel's own copies. Requires a caller that is known to wait still.
-    pub fn put(self, address: u64, mut bytes: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn put(self, address: u64, mut bytes: &[u8]) -> Result<(), Errno> {
         let pid = Pid::from_raw(self.0.cast_signed());
         let mut address = address as usize;
         while !bytes.is_empty() {

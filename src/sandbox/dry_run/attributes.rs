@@ -14,7 +14,7 @@ const ATTRIBUTES: [&[u8]; 2] = [b"user.", b"system.posix_acl_"];
 const OF_OVERLAYS: &[u8] = b"user.overlay.";
 
 /// Extended attributes of an open file or directory.
-pub fn attributes(of: &OwnedFd) -> Result<BTreeMap<OsString, Vec<u8>>, Errno> {
+pub(super) fn attributes(of: &OwnedFd) -> Result<BTreeMap<OsString, Vec<u8>>, Errno> {
     // As many as a name list (xattr(7)) and a value can have.
     let mut buffer = vec![0; 64 * 1024];
     let length = match flistxattr(of, &mut buffer) {

@@ -128,7 +128,7 @@ struct Below {
 }
 
 /// Collects what has changed.
-pub struct Comparison {
+pub(super) struct Comparison {
     report: DryRunReport,
     until: Instant,
     /// Number of names that may still be read.
@@ -139,7 +139,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             report: DryRunReport::default(),
             until: Instant::now() + Duration::from_millis(DRY_RUN_LOOK_MS),
@@ -150,7 +150,7 @@ impl Comparison {
         }
     }
 
-    pub fn add(&mut self, overlay: Overlay) {
+    pub(super) fn add(&mut self, overlay: Overlay) {
         let Overlay {
             place,
             lower,
@@ -168,7 +168,7 @@ impl Comparison {
         self.unread += usize::from(compared.is_err());
     }
 
-    pub fn end(mut self) -> DryRunReport {
+    pub(super) fn end(mut self) -> DryRunReport {
         let full = "the space for the writes of a dry run was used up";
         let cut = "there are too many files to compare";
         let unread = format!("{} could not be read", self.unread);

@@ -27,14 +27,14 @@ const DRY_RUN_BYTES: u64 = 512 * 1024 * 1024;
 
 /// The overlays of one command.
 #[derive(Debug)]
-pub struct DryRun {
+pub(crate) struct DryRun {
     overlays: Vec<Overlay>,
 }
 
 impl DryRun {
     /// Lays the overlays, in the mount namespace of this process. The working directory is from
     /// then on the one in them; it is compared with the one that policy checked before.
-    pub fn begin(
+    pub(crate) fn begin(
         writable: &[&Path],
         memory_bytes: Option<u64>,
         dir: &mut CanonicalPath,
@@ -47,7 +47,7 @@ impl DryRun {
     }
 
     /// Reports the command's changes. All its processes must have ended.
-    pub fn report(self) -> Result<OwnedFd, Fault> {
+    pub(crate) fn report(self) -> Result<OwnedFd, Fault> {
         let mut comparison = Comparison::new();
         for overlay in self.overlays {
             comparison.add(overlay);

@@ -29,7 +29,7 @@ const DRY_RUN_FILES: u64 = 100_000;
 
 /// Overlay of one directory. The handles bypass other mounts at its place.
 #[derive(Debug)]
-pub struct Overlay {
+pub(super) struct Overlay {
     pub place: PathBuf,
     /// The original directory.
     pub lower: OwnedFd,
@@ -63,7 +63,7 @@ impl SeenMount {
 
 /// Lays an overlay of its own over each mount that can be written to; what is read-only below it
 /// goes on top again. All overlays together hold at most so many bytes.
-pub fn lay(writable: &[&Path], bytes: u64) -> Result<Vec<Overlay>, Fault> {
+pub(super) fn lay(writable: &[&Path], bytes: u64) -> Result<Vec<Overlay>, Fault> {
     let seen = visible_mounts(writable)?;
     let step = "make room for a dry run";
     let (bytes, files) = (bytes.to_string(), DRY_RUN_FILES.to_string());

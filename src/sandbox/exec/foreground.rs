@@ -63,7 +63,7 @@ pub struct Intercepted<'a> {
 }
 
 /// Callback that receives the interception; returns the guard of the command's connections, if any.
-pub type OnStart<'a> = dyn FnMut(Interception) -> Option<Arc<dyn Guarded>> + 'a;
+pub(super) type OnStart<'a> = dyn FnMut(Interception) -> Option<Arc<dyn Guarded>> + 'a;
 
 /// Interception state to attach to a command.
 struct InterceptionSetup<'a> {

@@ -17,7 +17,7 @@ use super::ExecError;
 use crate::intercept::{SupervisorMessage, SupervisorRequest};
 use crate::wire::{receive_packet, send_packet};
 
-pub use crate::intercept::{Counts, Datagrams, Flow, Mark};
+pub(super) use crate::intercept::{Counts, Datagrams, Flow, Mark};
 
 /// Timeout for a supervisor that reads no messages from the server, in milliseconds.
 const SUPERVISOR_TAKES_MS: u64 = 5_000;

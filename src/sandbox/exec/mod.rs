@@ -44,14 +44,14 @@ use thiserror::Error;
 use crate::{CanonicalPath, Cause, DryRunReport, Guard, Request, Run};
 
 pub use crate::PROXY_PORT;
-pub use crate::intercept::{Counts, ProgramName};
+pub use crate::intercept::{Counts, Flow, Mark, ProgramName};
 pub use crate::{Blocked, Denied, Exit};
 pub use background::{Background, Ending, State};
 pub use background_commands::{BackgroundCommands, BackgroundPlace};
 pub use capture::Captured;
 pub use foreground::{Foreground, HandedOver, Intercepted, Stage, Waited};
 pub use gatekeeper::{Gatekeeper, Guarded, Trusting};
-pub use interception::{Flow, Interception, Listening, Mark};
+pub use interception::{Interception, Listening};
 pub use job::{Job, News};
 pub use launcher::Launcher;
 pub use logs::{LOGS, Log, Logs};

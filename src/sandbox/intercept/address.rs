@@ -79,12 +79,12 @@ pub fn write(address: SocketAddr) -> Vec<u8> {
 }
 
 /// The address that is meant: an IPv4 one also where it is written as IPv6 (`::ffff:192.0.2.1`).
-pub fn plain(address: SocketAddr) -> SocketAddr {
+pub(super) fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 /// The same for a socket of IPv6.
-pub fn mapped(address: SocketAddr) -> SocketAddr {
+pub(super) fn mapped(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V4(address) => {
             SocketAddrV6::new(address.ip().to_ipv6_mapped(), address.port(), 0, 0).into()
@@ -95,7 +95,7 @@ pub fn mapped(address: SocketAddr) -> SocketAddr {
 
 /// Replaces the unspecified address by the loopback address of its family, as the kernel does. The
 /// kernel would prefer the address that the socket is bound to, if any.
-pub fn somebody(mut address: SocketAddr) -> SocketAddr {
+pub(super) fn somebody(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.to_canonical().is_unspecified() => {}
         IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
@@ -106,7 +106,7 @@ pub fn somebody(mut address: SocketAddr) -> SocketAddr {
 }
 
 /// Returns true for loopback and unspecified addresses; the kernel treats the latter as its own.
-pub fn is_here(ip: IpAddr) -> bool {
+pub(super) fn is_here(ip: IpAddr) -> bool {
     ip.is_loopback() || ip.is_unspecified()
 }
 

@@ -36,11 +36,11 @@ use place::{Places, Spot, Target, Unplaced, stat_of};
 const MAX_READ_ONLY_TOLD: usize = 3;
 
 /// Compiler of `--undo-skip` globs; an error is the reason that they are invalid.
-pub type SkipsOf = fn(&[String]) -> Result<Skips, String>;
+pub(crate) type SkipsOf = fn(&[String]) -> Result<Skips, String>;
 
 /// The store and the roots, by handles of the outer mounts.
 #[derive(Debug)]
-pub struct Journal {
+pub(crate) struct Journal {
     store: Store,
     roots: Arc<[Root]>,
     /// `true` if changes that cannot be journaled are made nevertheless, and reported.
@@ -51,7 +51,7 @@ pub struct Journal {
 
 impl Journal {
     /// Opens the store and the roots. Call it before the launcher has its own mounts.
-    pub fn open(
+    pub(crate) fn open(
         planned: &PlannedJournal,
         skips_of: SkipsOf,
         most_bytes: Option<u64>,
@@ -93,12 +93,12 @@ impl Journal {
     }
 
     /// The directory of the store.
-    pub fn store(&self) -> BorrowedFd<'_> {
+    pub(crate) fn store(&self) -> BorrowedFd<'_> {
         self.store.handle()
     }
 
     /// Creates the journal of one command. Its entry begins with the first change.
-    pub fn command(&self, title: String, call: Option<u64>) -> CommandJournal<'_> {
+    pub(crate) fn command(&self, title: String, call: Option<u64>) -> CommandJournal<'_> {
         let places = Places::new(Arc::clone(&self.roots));
         let outside_calls = title.clone();
         CommandJournal {
@@ -129,7 +129,7 @@ fn root(place: &CanonicalPath) -> Result<Root, Fault> {
 
 /// Journal of one command's changes.
 #[derive(Debug)]
-pub struct CommandJournal<'a> {
+pub(crate) struct CommandJournal<'a> {
     journal: &'a Journal,
     title: String,
     /// Title of the entry for changes between calls, if the program stays between calls.
@@ -277,13 +277,13 @@ impl Note {
 
 impl CommandJournal<'_> {
     /// Takes the paths on read-only mounts that the command tried to change.
-    pub fn take_read_only(&mut self) -> Vec<Denied> {
+    pub(crate) fn take_read_only(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.read_only)
     }
 
     /// Ends the entry, and sets the title of the next one; an empty title means none. Returns
     /// `None` if no change was recorded and none was lost.
-    pub fn end_entry(&mut self, next: &str) -> Option<Changed> {
+    pub(crate) fn end_entry(&mut self, next: &str) -> Option<Changed> {
         next.clone_into(&mut self.title);
         self.settle_gains(0);
         self.is_session |= !next.is_empty();

@@ -51,8 +51,8 @@ use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
 use super::system_call::{PathArgument, SystemCall, are_link_flags};
 
-pub use places::Places;
-pub use shared_lock::SharedLock;
+pub(crate) use places::Places;
+pub(crate) use shared_lock::SharedLock;
 
 /// Retries of an open whose name comes and goes.
 const OPEN_RETRIES: usize = 16;
@@ -62,7 +62,7 @@ const OWN_TERMINAL: (u32, u32) = (5, 0);
 
 /// Makes the links and renames of one command, and its opens.
 #[derive(Debug)]
-pub struct Opens {
+pub(crate) struct Opens {
     /// Without it, the kernel opens.
     hide: Option<Arc<Hide>>,
     places: Rc<Places>,
@@ -84,7 +84,11 @@ enum CallAnswer {
 }
 
 impl Opens {
-    pub fn new(hide: Option<Arc<Hide>>, places: Places, line: Option<Rc<SupervisorLine>>) -> Self {
+    pub(crate) fn new(
+        hide: Option<Arc<Hide>>,
+        places: Places,
+        line: Option<Rc<SupervisorLine>>,
+    ) -> Self {
         Self {
             hide,
             places: Rc::new(places),
@@ -95,20 +99,20 @@ impl Opens {
     }
 
     /// Returns true if the removal of a protected path was answered here.
-    pub fn has_answered(&self, place: &Path) -> bool {
+    pub(crate) fn has_answered(&self, place: &Path) -> bool {
         self.removals.has_answered(place)
     }
 
     /// Returns the protected paths that a program removed without their whole repository: they are
     /// still there.
-    pub fn remaining(&self) -> impl Iterator<Item = Denied> {
+    pub(crate) fn remaining(&self) -> impl Iterator<Item = Denied> {
         self.removals
             .remaining_paths()
             .map(|place| Denied::Kept(display_path(place.to_owned())))
     }
 
     /// Answers a call; `None` if it is none of these.
-    pub fn serve(
+    pub(crate) fn serve(
         &mut self,
         listener: &Arc<OwnedFd>,
         asked: &Notification,
@@ -145,17 +149,17 @@ impl Opens {
     }
 
     /// Takes the refusals since the last call, each once.
-    pub fn take_refused(&mut self) -> Vec<Denied> {
+    pub(crate) fn take_refused(&mut self) -> Vec<Denied> {
         std::mem::take(&mut self.refused)
     }
 
     /// Returns true if [`Opens::look`] must be called periodically.
-    pub fn has_to_look(&self) -> bool {
+    pub(crate) fn has_to_look(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Looks after opens that wait.
-    pub fn look(&mut self, listener: &OwnedFd) {
+    pub(crate) fn look(&mut self, listener: &OwnedFd) {
         self.waiting.look(listener);
     }
 

@@ -51,8 +51,8 @@ use super::descriptors::at_most;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{CallerDescriptor, LastCaller, MAX_ADDRESS_BYTES};
 use super::opens::waiting::{Completed, Waiting};
-pub use owners::SocketOwners;
-pub use table::{Owner, SocketFiles};
+pub(crate) use owners::SocketOwners;
+pub(crate) use table::{Owner, SocketFiles};
 use table::{Slot, SocketFile, nanoseconds};
 
 /// Sockets that one command may listen with, and sockets that it has bound before it listens.

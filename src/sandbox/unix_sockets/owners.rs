@@ -9,7 +9,7 @@ use crate::plan::{Plan, Tier};
 
 /// Table with the supervisors that live.
 #[derive(Debug)]
-pub struct SocketOwners {
+pub(crate) struct SocketOwners {
     files: Arc<SocketFiles>,
     /// The copy of this process that was made last.
     last: Owner,
@@ -19,7 +19,7 @@ pub struct SocketOwners {
 
 impl SocketOwners {
     /// `None` in a tier without unix sockets.
-    pub fn of(plan: &Plan) -> Result<Option<Self>, Fault> {
+    pub(crate) fn of(plan: &Plan) -> Result<Option<Self>, Fault> {
         if plan.tier != Tier::Namespaces {
             return Ok(None);
         }
@@ -32,23 +32,23 @@ impl SocketOwners {
     }
 
     /// The next copy of this process is another owner. To be called before it is made.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.last = self.last.next();
     }
 
     /// The copy has this number.
-    pub fn begun(&mut self, pid: i32) {
+    pub(crate) fn begun(&mut self, pid: i32) {
         self.alive.insert(pid, self.last);
     }
 
     /// Returns the table for the copy that calls this.
-    pub fn own(&self) -> (Arc<SocketFiles>, Owner) {
+    pub(crate) fn own(&self) -> (Arc<SocketFiles>, Owner) {
         (Arc::clone(&self.files), self.last)
     }
 
     /// Removes the files of supervisors that are not among these any more: one that was killed did
     /// not.
-    pub fn tidy(&mut self, supervisors: &HashSet<i32>) {
+    pub(crate) fn tidy(&mut self, supervisors: &HashSet<i32>) {
         for (_, owner) in self.alive.extract_if(|pid, _| !supervisors.contains(pid)) {
             self.files.release(owner);
         }

@@ -53,7 +53,7 @@ impl SocketFile {
     }
 }
 
-pub fn nanoseconds(seconds: i64, rest: u64) -> u64 {
+pub(super) fn nanoseconds(seconds: i64, rest: u64) -> u64 {
     seconds
         .cast_unsigned()
         .wrapping_mul(1_000_000_000)

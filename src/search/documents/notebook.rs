@@ -10,7 +10,7 @@ use super::kind::{Size, picture_size};
 use super::parts::{Pages, Parts};
 
 /// Returns number, type, source and outputs of each cell.
-pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
+pub(super) fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let notebook: Value =
         serde_json::from_slice(bytes).map_err(|error| Fault::broken("its JSON", &error))?;
     if notebook["nbformat"].as_u64() != Some(4) {

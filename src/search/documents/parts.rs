@@ -36,13 +36,13 @@ impl FromStr for Pages {
 
 /// Text of the answer, limited in length.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub(super) struct Parts {
     text: String,
 }
 
 impl Parts {
     /// Returns the range of selected parts, out of `total`.
-    pub fn chosen(
+    pub(super) fn chosen(
         pages: Option<Pages>,
         unit: &str,
         total: usize,
@@ -59,11 +59,11 @@ impl Parts {
     }
 
     /// Begins a part with a title line.
-    pub fn begin(&mut self, title: &str) -> Result<(), Fault> {
+    pub(super) fn begin(&mut self, title: &str) -> Result<(), Fault> {
         self.line(&format!("--- {} ---", show(title.as_bytes())))
     }
 
-    pub fn too_long() -> Fault {
+    pub(super) fn too_long() -> Fault {
         Fault::new(format!(
             "has more than {MAX_DOCUMENT_TEXT_BYTES} bytes of text; read some of its `pages`, or \
              convert it with a command"
@@ -71,7 +71,7 @@ impl Parts {
     }
 
     /// Adds text and a line end, without characters that act on a terminal.
-    pub fn line(&mut self, text: &str) -> Result<(), Fault> {
+    pub(super) fn line(&mut self, text: &str) -> Result<(), Fault> {
         if self.text.len() + text.len() >= MAX_DOCUMENT_TEXT_BYTES {
             return Err(Self::too_long());
         }
@@ -83,7 +83,7 @@ impl Parts {
         Ok(())
     }
 
-    pub fn into_text(self) -> String {
+    pub(super) fn into_text(self) -> String {
         self.text
     }
 }

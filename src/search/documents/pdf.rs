@@ -8,7 +8,7 @@ use super::fault::Fault;
 use super::parts::{Pages, Parts};
 
 /// Returns the text of each selected page. An unreadable page does not affect the others.
-pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
+pub(super) fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let mut document =
         Document::load_mem(bytes).map_err(|error| Fault::broken("the PDF", &error))?;
     if document.is_encrypted() && document.decrypt("").is_err() {

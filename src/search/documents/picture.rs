@@ -60,7 +60,7 @@ impl Form {
 }
 
 /// Converts the picture as requested in [`super::Question`].
-pub fn convert(
+pub(super) fn convert(
     bytes: &[u8],
     region: Option<Region>,
     memory_bytes: u64,

@@ -11,7 +11,7 @@ use rustix::time::{
 };
 
 /// Clock of the search memory.
-pub trait Clock: Send + Sync {
+pub(super) trait Clock: Send + Sync {
     /// Returns the time of file timestamps, in seconds since 1970.
     fn now(&self) -> i64;
     /// Returns the time of a clock that cannot be set.
@@ -25,7 +25,7 @@ pub trait Clock: Send + Sync {
 
 /// `CLOCK_REALTIME`, by which Linux stamps files.
 #[derive(Debug)]
-pub struct SystemClock {
+pub(super) struct SystemClock {
     timer: OwnedFd,
 }
 
@@ -36,7 +36,7 @@ const FAR: i64 = 7_258_118_400;
 
 impl SystemClock {
     /// Starts to watch the clock.
-    pub fn new() -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         let timer = timerfd_create(
             TimerfdClockId::Realtime,
             TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,

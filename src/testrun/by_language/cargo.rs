@@ -15,10 +15,10 @@ use crate::reports::results::TestResults;
 use crate::selection::{FailedTest, TestSelection};
 
 /// Name of the checker that Cargo itself runs.
-pub const NAME: &str = "cargo";
+pub(crate) const NAME: &str = "cargo";
 
 /// Returns the requested parts of a workspace; empty for all.
-pub fn parts(wanted: &RunInputs<'_>) -> Result<Vec<CargoPart>, TestrunError> {
+pub(crate) fn parts(wanted: &RunInputs<'_>) -> Result<Vec<CargoPart>, TestrunError> {
     match wanted.selection {
         TestSelection::Targets(targets) => {
             cargo::cargo_parts(wanted.tree, targets, wanted.by_package)
@@ -28,7 +28,10 @@ pub fn parts(wanted: &RunInputs<'_>) -> Result<Vec<CargoPart>, TestrunError> {
 }
 
 /// Adds the packages, targets and test names to the command; returns the filters, which come last.
-pub fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>) -> Result<Vec<String>, TestrunError> {
+pub(crate) fn select(
+    plan: &mut RunPlan,
+    wanted: &RunInputs<'_>,
+) -> Result<Vec<String>, TestrunError> {
     plan.add(["--no-fail-fast", "--color=never"]);
     let parts = parts(wanted)?;
     let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
@@ -69,7 +72,7 @@ pub fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>) -> Result<Vec<String>,
 }
 
 /// Passes filters to the test programs.
-pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
+pub(crate) fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
     if !filters.is_empty() {
         plan.add(["--"]);
         plan.add(filters);
@@ -77,7 +80,7 @@ pub fn add_filters(plan: &mut RunPlan, filters: Vec<String>) {
 }
 
 /// Returns the paths of failed tests. libtest would parse a leading dash as an option.
-pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
+pub(crate) fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
     failed
         .iter()
         .map(|test| test.names.join("::"))
@@ -85,7 +88,7 @@ pub fn paths(failed: &[FailedTest]) -> impl Iterator<Item = String> {
 }
 
 /// Returns the reason why a filter is invalid.
-pub fn refuse_filter(filter: &str) -> Option<String> {
+pub(crate) fn refuse_filter(filter: &str) -> Option<String> {
     filter.starts_with('-').then(|| {
         format!(
             "`filter` is `{filter}`, which cargo's test programs read as an option; give a part \
@@ -106,7 +109,11 @@ fn manifests(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Ve
 }
 
 /// Returns the texts of these manifests.
-pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bool) -> Vec<String> {
+pub(crate) fn manifest_texts(
+    context: &RunContext<'_>,
+    project: &Checked<Read>,
+    all: bool,
+) -> Vec<String> {
     manifests(context, project, all)
         .iter()
         .filter_map(|manifest| context.disk().text(manifest))
@@ -114,7 +121,7 @@ pub fn manifest_texts(context: &RunContext<'_>, project: &Checked<Read>, all: bo
 }
 
 /// Returns the note on programs that report no tests.
-pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
+pub(crate) fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
     let programs = results.own_harness.join(", ");
     (!programs.is_empty()).then(|| {
         format!(
@@ -126,7 +133,7 @@ pub fn own_harness_note(what: &str, results: &TestResults) -> Option<String> {
 
 /// Returns the named targets that did not run. With a filter, Cargo does not report deselected
 /// tests.
-pub fn missed<'t>(
+pub(crate) fn missed<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
     results: &TestResults,
@@ -180,7 +187,7 @@ fn has_run(
 
 /// Returns targets that have tests but are disabled, each with the key that does it. Looks at all
 /// targets, or at the named ones. A named library is tested regardless.
-pub fn switched_off(
+pub(crate) fn switched_off(
     context: &RunContext<'_>,
     root: &Path,
     selection: &TestSelection,
@@ -210,7 +217,7 @@ pub fn switched_off(
 }
 
 /// Returns true if the documentation of a library has examples that run as tests.
-pub fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
+pub(crate) fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
     let Ok(project) = context.disk().directory(root) else {
         return false;
     };

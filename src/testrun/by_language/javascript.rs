@@ -14,7 +14,7 @@ use crate::selection::{FailedTest, TestSelection};
 
 /// Returns a plan with the options of the test script. Options of the run follow them: the last of
 /// two wins. Test names cannot be taken as values of a variadic option then.
-pub fn program(wanted: &RunInputs<'_>, subcommand: Option<&str>) -> RunPlan {
+pub(crate) fn program(wanted: &RunInputs<'_>, subcommand: Option<&str>) -> RunPlan {
     let mut plan = RunPlan::of(wanted);
     let at = usize::from(plan.argv.first().is_some_and(|word| word == "node"));
     plan.argv.splice(
@@ -28,7 +28,7 @@ pub fn program(wanted: &RunInputs<'_>, subcommand: Option<&str>) -> RunPlan {
 
 /// Adds the selection: `changed` for changed tests, or one regular expression over suites and test
 /// names.
-pub fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, changed: &str) {
+pub(crate) fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, changed: &str) {
     if *wanted.selection == TestSelection::Changed {
         plan.add([changed]);
     }
@@ -51,7 +51,7 @@ pub fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, changed: &str) {
 
 /// Returns the settings of the project's test script for this runner, and a note on the applied
 /// ones. Returns the omissions too.
-pub fn script(
+pub(crate) fn script(
     context: &RunContext<'_>,
     project: &Path,
     runner: &str,

@@ -1,4 +1,4 @@
 //! Shared code of runners for one language: Cargo and nextest, Vitest and Jest.
 
-pub mod cargo;
-pub mod javascript;
+pub(crate) mod cargo;
+pub(crate) mod javascript;

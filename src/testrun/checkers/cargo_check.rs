@@ -9,7 +9,7 @@ use crate::project::cargo;
 /// Kinds of targets that no other target depends on. `cargo check` omits them by default.
 const LEAF_KINDS: [&str; 3] = ["bench", "example", "test"];
 
-pub struct CargoCheck;
+pub(crate) struct CargoCheck;
 
 impl ProjectTool for CargoCheck {
     fn about(&self) -> &'static ToolDescription {
@@ -176,7 +176,7 @@ struct CargoSpan {
 
 /// Returns the absolute paths of artifacts, one for each crate, without those of external
 /// dependencies.
-pub fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
+pub(super) fn artifacts(stdout: &[u8], bound: Bound<'_>) -> Vec<String> {
     let own = |event: &CargoEvent| {
         let source = event
             .target

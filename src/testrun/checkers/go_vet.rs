@@ -3,7 +3,7 @@
 
 use crate::prelude::*;
 
-pub struct GoVet;
+pub(crate) struct GoVet;
 
 impl ProjectTool for GoVet {
     fn about(&self) -> &'static ToolDescription {

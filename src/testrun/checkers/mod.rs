@@ -13,7 +13,9 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 #[cfg(test)]
-pub use self::{cargo_check::CargoCheck, go_vet::GoVet, mypy::Mypy, pyright::Pyright, tsc::Tsc};
+pub(crate) use self::{
+    cargo_check::CargoCheck, go_vet::GoVet, mypy::Mypy, pyright::Pyright, tsc::Tsc,
+};
 use super::checker::Checker;
 use super::model::CheckerName;
 use super::tool::{ProjectTool, ToolKind};

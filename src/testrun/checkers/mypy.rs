@@ -17,7 +17,7 @@ const CACHE_NAME_BYTES: usize = 8;
 
 const OUTPUT: &str = "--output=json";
 
-pub struct Mypy;
+pub(crate) struct Mypy;
 
 impl ProjectTool for Mypy {
     fn about(&self) -> &'static ToolDescription {

@@ -4,7 +4,7 @@ mod exclusions;
 
 use crate::prelude::*;
 
-pub struct Pyright;
+pub(crate) struct Pyright;
 
 impl ProjectTool for Pyright {
     fn about(&self) -> &'static ToolDescription {

@@ -8,7 +8,7 @@ use crate::prelude::*;
 use crate::reports::results;
 
 /// tsc 5 to 7, vue-tsc.
-pub struct Tsc;
+pub(crate) struct Tsc;
 
 impl ProjectTool for Tsc {
     fn about(&self) -> &'static ToolDescription {

@@ -8,14 +8,14 @@ use crate::error::TestrunError;
 
 /// A part of a Cargo workspace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CargoPart {
+pub(crate) struct CargoPart {
     pub package: String,
     pub what: CargoTargets,
 }
 
 /// Tested targets of a package.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CargoTargets {
+pub(crate) enum CargoTargets {
     All,
     /// An integration test (`tests/NAME.rs`).
     Test(String),
@@ -25,7 +25,7 @@ pub enum CargoTargets {
 
 /// Returns the packages of a Cargo workspace to which these files and directories belong, and their
 /// targets.
-pub fn cargo_parts(
+pub(crate) fn cargo_parts(
     tree: &dyn ProjectTree,
     targets: &[NamedPath],
     by_package: bool,
@@ -40,7 +40,7 @@ pub fn cargo_parts(
 }
 
 /// Returns the package and the targets of a file or directory.
-pub fn cargo_part(
+pub(crate) fn cargo_part(
     tree: &dyn ProjectTree,
     target: &NamedPath,
     by_package: bool,
@@ -73,7 +73,7 @@ pub fn cargo_part(
 }
 
 /// Returns the targets of a file; `below` is its path below the package's directory.
-pub fn cargo_targets(below: &str) -> CargoTargets {
+pub(crate) fn cargo_targets(below: &str) -> CargoTargets {
     let source = below.strip_suffix(".rs");
     if let Some(test) = below.strip_prefix("tests/") {
         let name = test.split('/').next().unwrap_or(test);
@@ -121,14 +121,14 @@ fn package_name(manifest: &str) -> Option<String> {
 }
 
 /// Returns true if a directory has the manifest of a workspace.
-pub fn is_workspace(tree: &dyn ProjectTree, dir: &Path) -> bool {
+pub(crate) fn is_workspace(tree: &dyn ProjectTree, dir: &Path) -> bool {
     tree.text(&dir.join("Cargo.toml"))
         .is_some_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
 }
 
 /// Returns the targets in a Cargo manifest with `harness = false`: the name and the source file of
 /// each, if given. `tables` are the kinds of targets, such as `[[test]]`.
-pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
+pub(crate) fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
     tables_of(manifest, tables)
         .into_iter()
         .filter(|table| table.off.contains(&"harness"))
@@ -138,7 +138,7 @@ pub fn own_harness(manifest: &str, tables: &[&str]) -> Vec<Vec<String>> {
 
 /// A table of a Cargo manifest.
 #[derive(Default)]
-pub struct ManifestTable<'a> {
+pub(crate) struct ManifestTable<'a> {
     /// Name and source file, if given.
     pub named: Vec<String>,
     /// Keys whose value is `false`.
@@ -146,7 +146,7 @@ pub struct ManifestTable<'a> {
 }
 
 /// Returns the tables of these kinds, such as `[[test]]`, in order.
-pub fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<ManifestTable<'a>> {
+pub(crate) fn tables_of<'a>(manifest: &'a str, tables: &[&str]) -> Vec<ManifestTable<'a>> {
     let mut found: Vec<ManifestTable<'a>> = Vec::new();
     let mut is_target = false;
     for line in manifest.lines().map(str::trim) {

@@ -91,13 +91,13 @@ impl AllowedDisk<'_> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
 
     /// Test files by their paths; `/w` is the allowed directory.
-    pub struct TreeFiles(BTreeMap<PathBuf, &'static str>);
+    pub(crate) struct TreeFiles(BTreeMap<PathBuf, &'static str>);
 
     impl ProjectTree for TreeFiles {
         fn names(&self, dir: &Path) -> Option<Vec<String>> {
@@ -118,7 +118,7 @@ pub mod tests {
         }
     }
 
-    pub fn tree(files: &[(&'static str, &'static str)]) -> TreeFiles {
+    pub(crate) fn tree(files: &[(&'static str, &'static str)]) -> TreeFiles {
         TreeFiles(
             files
                 .iter()

@@ -51,7 +51,7 @@ impl NamedPath {
 
 /// Returns the directory in which the search for a project starts: the nearest one that holds all
 /// of `given`. Returns `cwd` if that is given, or if there is none.
-pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> PathBuf {
+pub(crate) fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String]) -> PathBuf {
     if is_told {
         return cwd.to_path_buf();
     }
@@ -71,7 +71,7 @@ pub fn start(disk: AllowedDisk<'_>, cwd: &Path, is_told: bool, given: &[String])
 }
 
 /// Returns the nearest allowed directory that exists on the way to a named path.
-pub fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
+pub(crate) fn holder(disk: AllowedDisk<'_>, cwd: &Path, given: &str) -> Option<PathBuf> {
     let path = given.split("::").next().unwrap_or(given);
     cwd.join(path)
         .ancestors()
@@ -85,7 +85,7 @@ const ENVIRONMENTS: [&str; 5] = [".venv", "venv", "site-packages", ".tox", ".nox
 
 /// Returns the files that `given` names, each once and in order. They are relative to the first of
 /// `bases` that has any. A path that does not exist is searched at any depth below them.
-pub fn targets(
+pub(crate) fn targets(
     call: Call<'_>,
     bases: &[&Checked<Read>],
     given: &[String],
@@ -218,7 +218,7 @@ fn glob_at_any_depth(path: &str) -> String {
 }
 
 /// Returns the files below a directory that a glob matches.
-pub fn matching(
+pub(crate) fn matching(
     call: Call<'_>,
     base: &Checked<Read>,
     glob: &str,
@@ -228,7 +228,7 @@ pub fn matching(
 
 /// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
 /// and directories with a name in `made`.
-pub fn matching_sources(
+pub(crate) fn matching_sources(
     call: Call<'_>,
     base: &Checked<Read>,
     globs: &[&str],

@@ -6,7 +6,7 @@ use super::disk::ProjectTree;
 use super::files::NamedPath;
 
 /// Returns the packages of files and directories, as arguments for Go commands.
-pub fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
+pub(crate) fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
     let package = |target: &NamedPath| {
         let of = if target.is_dir {
             &*target.path
@@ -32,7 +32,7 @@ pub fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
 }
 
 /// Returns the import path of the package in a module's directory; empty if unknown.
-pub fn import_path(tree: &dyn ProjectTree, dir: &Path) -> String {
+pub(crate) fn import_path(tree: &dyn ProjectTree, dir: &Path) -> String {
     let text = tree.text(&dir.join("go.mod")).unwrap_or_default();
     let module = text
         .lines()
@@ -46,7 +46,7 @@ pub fn import_path(tree: &dyn ProjectTree, dir: &Path) -> String {
 
 /// Returns the directories that a `go.work` uses, without `./`
 /// (<https://go.dev/ref/mod#go-work-file-use>).
-pub fn modules(work: &str) -> Vec<String> {
+pub(crate) fn modules(work: &str) -> Vec<String> {
     let mut is_block = false;
     let mut found = Vec::new();
     for line in work.lines() {

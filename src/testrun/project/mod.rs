@@ -2,14 +2,14 @@
 //! The modules are `disk` (the allowed directories), `files`, `language`, `signs`, `node`,
 //! `python`, `cargo`, `go`, `script`, `program` and `programs`.
 
-pub mod cargo;
-pub mod disk;
-pub mod files;
-pub mod go;
-pub mod language;
-pub mod node;
-pub mod program;
-pub mod programs;
-pub mod python;
-pub mod script;
-pub mod signs;
+pub(crate) mod cargo;
+pub(crate) mod disk;
+pub(crate) mod files;
+pub(crate) mod go;
+pub(crate) mod language;
+pub(crate) mod node;
+pub(crate) mod program;
+pub(crate) mod programs;
+pub(crate) mod python;
+pub(crate) mod script;
+pub(crate) mod signs;

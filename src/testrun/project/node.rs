@@ -12,7 +12,7 @@ use super::signs::{
 };
 
 /// Returns the sign in `package.json` for a package that is also a program.
-pub fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
+pub(crate) fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
     let package = level.package();
     let script = |text: &str| {
         text.split(|next: char| !next.is_alphanumeric() && next != '-')
@@ -51,7 +51,7 @@ pub fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
 
 /// Returns the sign of a package that is installed here as a program and imported by a test. This
 /// needs no further evidence.
-pub fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
+pub(crate) fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
     let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
     let is_test = |name: &str| {
         Language::of(name) == Some(Language::JavaScript)
@@ -77,7 +77,7 @@ pub fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
 }
 
 /// Returns the test script of the nearest `package.json`, unless it is a placeholder.
-pub fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
+pub(crate) fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
     let levels = cwd.ancestors().map_while(|dir| ProjectLevel::at(tree, dir));
     let script = levels
         .filter(|level| level.has("package.json"))
@@ -97,7 +97,7 @@ const LONGEST_SCRIPT: usize = 200;
 /// Finds a program of a package in the nearest `node_modules`. Reads the package's own manifest,
 /// since the file in `.bin` may be a shell script. Returns the first words of its command, and the
 /// package's version.
-pub fn find(
+pub(crate) fn find(
     disk: AllowedDisk<'_>,
     from: &Path,
     package: &str,
@@ -136,14 +136,19 @@ pub fn find(
 }
 
 /// Returns the nearest directory of Node programs.
-pub fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<PathBuf> {
+pub(crate) fn programs(disk: AllowedDisk<'_>, from: &Path) -> Option<PathBuf> {
     disk.upwards(from)
         .map(|dir| dir.join("node_modules/.bin"))
         .find(|dir| disk.directory_above(dir).is_some())
 }
 
 /// Like [`find`], or the way to install the program.
-pub fn program(disk: AllowedDisk<'_>, from: &Path, package: &str, program: &str) -> ToolProgram {
+pub(crate) fn program(
+    disk: AllowedDisk<'_>,
+    from: &Path,
+    package: &str,
+    program: &str,
+) -> ToolProgram {
     match find(disk, from, package, program) {
         Some((argv, version)) => ToolProgram::Found(argv, version),
         None => ToolProgram::Missing(missing(disk, from, package)),
@@ -188,7 +193,7 @@ fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> MissingProgram 
 }
 
 /// Converts JSON with comments and trailing commas, as in `tsconfig.json`, to plain JSON.
-pub fn without_comments(text: &str) -> String {
+pub(crate) fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.trim_start_matches('\u{feff}');
     while let Some(next) = rest.chars().next() {

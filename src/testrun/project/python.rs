@@ -13,7 +13,7 @@ const VENVS: [&str; 3] = [".venv", "venv", "env"];
 const TEST_DIRS: [&str; 2] = ["tests", "test"];
 
 /// Returns true if the directory is a Python project.
-pub fn is_project(level: &ProjectLevel<'_>) -> bool {
+pub(crate) fn is_project(level: &ProjectLevel<'_>) -> bool {
     [
         "pyproject.toml",
         "setup.py",
@@ -26,7 +26,7 @@ pub fn is_project(level: &ProjectLevel<'_>) -> bool {
 }
 
 /// Returns the sign of test files and directories with pytest's default names.
-pub fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
+pub(crate) fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
     let is_test =
         |name: &String| Language::Python.is_test_name(name.as_ref()) || name == "conftest.py";
     if let Some(name) = level.names.iter().find(|name| is_test(name)) {
@@ -66,7 +66,7 @@ pub fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
 }
 
 /// Returns the Python of the nearest virtual environment; `None` if there is none.
-pub fn interpreter(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
+pub(crate) fn interpreter(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
     for dir in disk.upwards(from) {
         for venv in VENVS {
             let bin = dir.join(venv).join("bin");
@@ -83,7 +83,7 @@ pub fn interpreter(disk: AllowedDisk<'_>, from: &Path) -> Option<String> {
 }
 
 /// Returns true if a program is installed in a directory's own virtual environment.
-pub fn is_installed(disk: AllowedDisk<'_>, dir: &Path, program: &str) -> bool {
+pub(crate) fn is_installed(disk: AllowedDisk<'_>, dir: &Path, program: &str) -> bool {
     let names = |venv: &str| disk.names(&dir.join(venv).join("bin")).unwrap_or_default();
     VENVS
         .iter()
@@ -91,7 +91,7 @@ pub fn is_installed(disk: AllowedDisk<'_>, dir: &Path, program: &str) -> bool {
 }
 
 /// Returns the command that runs a module.
-pub fn module(disk: AllowedDisk<'_>, from: &Path, module: &str) -> Vec<String> {
+pub(crate) fn module(disk: AllowedDisk<'_>, from: &Path, module: &str) -> Vec<String> {
     let python = interpreter(disk, from);
     [python.as_deref().unwrap_or("python3"), "-m", module]
         .map(str::to_owned)
@@ -99,7 +99,7 @@ pub fn module(disk: AllowedDisk<'_>, from: &Path, module: &str) -> Vec<String> {
 }
 
 /// Returns a comment `# type: ignore` before all code, which applies to the whole file.
-pub fn type_ignore_comment(text: &str) -> Option<String> {
+pub(crate) fn type_ignore_comment(text: &str) -> Option<String> {
     let mut top = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let comment = top
         .by_ref()

@@ -45,7 +45,7 @@ const OTHER_SUBCOMMANDS: [&str; 4] = ["bench", "init", "list", "related"];
 
 /// Parses a script for a runner of Node. In a sequence of commands, takes the one that calls the
 /// runner.
-pub fn read(script: &str, runner: &str) -> TestScript {
+pub(crate) fn read(script: &str, runner: &str) -> TestScript {
     let parts: Vec<&str> = script.split("&&").map(str::trim).collect();
     let found: Vec<Option<TestScript>> = parts.iter().map(|part| plain(part, runner)).collect();
     if found.iter().flatten().count() != 1 {

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::disk::ProjectTree;
 
 /// Maximum names of one directory that are examined.
-pub const MAX_EXAMINED_NAMES: usize = 200;
+pub(crate) const MAX_EXAMINED_NAMES: usize = 200;
 
 /// Depth of the search for projects below a directory.
-pub const MAX_PROJECT_DEPTH: usize = 2;
+pub(crate) const MAX_PROJECT_DEPTH: usize = 2;
 
 /// Directories that are not searched for projects.
 const SKIPPED_DIRS: [&str; 3] = ["node_modules", "target", "venv"];
@@ -28,7 +28,7 @@ pub enum SignWeight {
 }
 
 /// A sign and its description, such as `vitest is a dependency in package.json`.
-pub type Sign = Option<(SignWeight, String)>;
+pub(crate) type Sign = Option<(SignWeight, String)>;
 
 pub struct ProjectLevel<'a> {
     pub tree: &'a dyn ProjectTree,
@@ -100,7 +100,7 @@ impl<'a> ProjectLevel<'a> {
 }
 
 /// Returns the stronger sign, the first one if both are equal.
-pub fn stronger(first: Sign, second: Sign) -> Sign {
+pub(crate) fn stronger(first: Sign, second: Sign) -> Sign {
     match (&first, &second) {
         (Some((one, _)), Some((other, _))) if other > one => second,
         (Some(_), _) => first,
@@ -109,7 +109,7 @@ pub fn stronger(first: Sign, second: Sign) -> Sign {
 }
 
 /// Returns the searchable names in a directory and `levels` levels below it, as relative paths.
-pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<String> {
+pub(crate) fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<String> {
     let mut found = inside("", tree.names(dir).unwrap_or_default());
     let (mut from, mut looks) = (0, MAX_EXAMINED_NAMES);
     for _ in 0..levels {
@@ -127,7 +127,7 @@ pub fn open_below(tree: &dyn ProjectTree, dir: &Path, levels: usize) -> Vec<Stri
 }
 
 /// Returns the searchable names of a directory, each prefixed with `dir`.
-pub fn inside(dir: &str, names: Vec<String>) -> Vec<String> {
+pub(crate) fn inside(dir: &str, names: Vec<String>) -> Vec<String> {
     let is_open = |name: &String| !name.starts_with('.') && !SKIPPED_DIRS.contains(&name.as_str());
     let names = names.into_iter().filter(is_open);
     if dir.is_empty() {

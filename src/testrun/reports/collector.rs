@@ -19,7 +19,7 @@ const MAX_TEST_DETAIL_BYTES: usize = 512 * 1024;
 /// Maximum bytes of a test's message after the total limit is reached.
 const SHORT_MESSAGE_BYTES: usize = 160;
 
-pub struct ResultCollector<'a> {
+pub(crate) struct ResultCollector<'a> {
     pub results: TestResults,
     root: &'a str,
     detail_bytes: usize,
@@ -27,7 +27,7 @@ pub struct ResultCollector<'a> {
 
 impl<'a> ResultCollector<'a> {
     /// Creates a collector for a run in `root`.
-    pub fn new(root: &'a str) -> Self {
+    pub(crate) fn new(root: &'a str) -> Self {
         Self {
             results: TestResults::default(),
             root,
@@ -36,25 +36,25 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Returns the working directory of the run.
-    pub fn root(&self) -> &'a str {
+    pub(crate) fn root(&self) -> &'a str {
         self.root
     }
 
     /// Returns a path in its reported form.
-    pub fn path(&mut self, path: &str) -> String {
+    pub(crate) fn path(&mut self, path: &str) -> String {
         let path = stack::relative(path, self.root);
         self.name(path)
     }
 
     /// Cleans and shortens a name or an id.
-    pub fn name(&mut self, name: &str) -> String {
+    pub(crate) fn name(&mut self, name: &str) -> String {
         let (name, cut) = visible_text::name(name, MAX_TEST_NAME_BYTES);
         self.results.truncated.bytes += cut;
         name
     }
 
     /// Records a file that the runner has collected, by the runner's own path.
-    pub fn add_file(&mut self, file: &str) {
+    pub(crate) fn add_file(&mut self, file: &str) {
         let file = stack::relative(file, self.root);
         if !self.results.files.contains(file)
             && self.results.files.len() < MAX_KEPT_TESTS
@@ -64,7 +64,7 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
-    pub fn suite<S: AsRef<str>>(&mut self, names: &[S]) -> Vec<String> {
+    pub(crate) fn suite<S: AsRef<str>>(&mut self, names: &[S]) -> Vec<String> {
         names
             .iter()
             .take(MAX_TEST_SUITES)
@@ -73,7 +73,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Cleans and shortens a message or a value.
-    pub fn text(&mut self, text: &str) -> String {
+    pub(crate) fn text(&mut self, text: &str) -> String {
         let (text, cut) =
             visible_text::head(&stack::without_root(text, self.root), MAX_TEST_TEXT_BYTES);
         self.results.truncated.bytes += cut;
@@ -81,14 +81,14 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Cleans and shortens the output of a test; returns `None` if no visible text is left.
-    pub fn output(&mut self, text: &str) -> Option<String> {
+    pub(crate) fn output(&mut self, text: &str) -> Option<String> {
         let (text, cut) = visible_text::tail(text, MAX_TEST_OUTPUT_BYTES);
         self.results.truncated.bytes += cut;
         (!text.trim().is_empty()).then_some(text)
     }
 
     /// Orders and shortens a stack.
-    pub fn stack(&mut self, frames: Vec<Frame>) -> Vec<Frame> {
+    pub(crate) fn stack(&mut self, frames: Vec<Frame>) -> Vec<Frame> {
         let mut frames = stack::ordered(frames);
         for frame in &mut frames {
             frame.file = self.path(&frame.file);
@@ -98,7 +98,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Adds a test, whose texts have been through the functions above.
-    pub fn add(&mut self, mut case: Case) {
+    pub(crate) fn add(&mut self, mut case: Case) {
         let results = &mut self.results;
         results.summary.count(case.state, case.is_flaky());
         if let Some(duration_ms) = case.duration_ms {
@@ -143,20 +143,20 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Counts known tests that were never reached.
-    pub fn add_not_run(&mut self, count: u64) {
+    pub(crate) fn add_not_run(&mut self, count: u64) {
         let summary = &mut self.results.summary;
         summary.not_run = summary.not_run.saturating_add(count);
         summary.total = summary.total.saturating_add(count);
     }
 
     /// Counts skipped tests without further details.
-    pub fn add_skipped(&mut self, count: u64) {
+    pub(crate) fn add_skipped(&mut self, count: u64) {
         self.results.summary.skipped += count;
         self.results.summary.total += count;
     }
 
     /// Adds a file that could not be loaded, compiled or set up.
-    pub fn file_error(
+    pub(crate) fn file_error(
         &mut self,
         file: &str,
         phase: Phase,
@@ -181,7 +181,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Adds an error outside every test and file.
-    pub fn run_error(&mut self, class: Option<&str>, message: &str, frames: Vec<Frame>) {
+    pub(crate) fn run_error(&mut self, class: Option<&str>, message: &str, frames: Vec<Frame>) {
         if self.results.run_errors.len() >= MAX_RUN_FAULTS {
             self.results.truncated.others += 1;
             return;
@@ -195,7 +195,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records the reason why the process goes on after the end of its tests.
-    pub fn add_held(&mut self, message: &str, frames: Vec<Frame>) {
+    pub(crate) fn add_held(&mut self, message: &str, frames: Vec<Frame>) {
         let error = RunError {
             class: Some("held on".to_owned()),
             message: self.text(message),
@@ -205,7 +205,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a program that ended with success and reported no test.
-    pub fn add_silent(&mut self, program: &str) {
+    pub(crate) fn add_silent(&mut self, program: &str) {
         if self.results.silent.len() < MAX_RUN_FAULTS {
             let program = self.name(program);
             self.results.silent.push(program);
@@ -215,7 +215,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a program with its own harness, which reported no test.
-    pub fn add_own_harness(&mut self, program: &str) {
+    pub(crate) fn add_own_harness(&mut self, program: &str) {
         if self.results.own_harness.len() < MAX_RUN_FAULTS {
             let program = self.name(program);
             self.results.own_harness.push(program);
@@ -224,7 +224,7 @@ impl<'a> ResultCollector<'a> {
 
     /// Adds a sentence on tests that the project's own configuration omits. The sentence ends with
     /// the responsible settings, or with the omitted files.
-    pub fn add_left_out(&mut self, lead: &str, what: &[String]) {
+    pub(crate) fn add_left_out(&mut self, lead: &str, what: &[String]) {
         let told: Vec<String> = what
             .iter()
             .take(MAX_LEFT_OUT)
@@ -238,7 +238,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records the project's patterns for test files.
-    pub fn set_patterns(&mut self, what: &[String]) {
+    pub(crate) fn set_patterns(&mut self, what: &[String]) {
         self.results.takes = what
             .iter()
             .take(MAX_LEFT_OUT)
@@ -247,7 +247,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a file that was to run and never began.
-    pub fn add_unreached(&mut self, file: &str) {
+    pub(crate) fn add_unreached(&mut self, file: &str) {
         if self.results.unreached.len() < MAX_KEPT_TESTS {
             let file = self.path(file);
             self.results.unreached.push(file);
@@ -257,7 +257,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Records a test or file that began and never ended.
-    pub fn add_unfinished(&mut self, id: &str) {
+    pub(crate) fn add_unfinished(&mut self, id: &str) {
         if self.results.unfinished.len() < MAX_RUN_FAULTS {
             let id = self.name(id);
             self.results.unfinished.push(id);
@@ -267,7 +267,7 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Creates an error with only a message.
-    pub fn error(&mut self, class: Option<&str>, message: &str) -> TestError {
+    pub(crate) fn error(&mut self, class: Option<&str>, message: &str) -> TestError {
         TestError {
             class: class.map(|class| self.name(class)),
             message: self.text(message),
@@ -312,18 +312,18 @@ fn shorten(case: &mut Case) {
 }
 
 /// Converts a runner's seconds to whole milliseconds.
-pub fn millis(seconds: f64) -> Option<u64> {
+pub(crate) fn millis(seconds: f64) -> Option<u64> {
     milliseconds(seconds * 1000.0)
 }
 
 /// Rounds a runner's milliseconds; returns `None` for an invalid time.
 #[expect(clippy::cast_sign_loss, reason = "negative numbers are left out")]
-pub fn milliseconds(value: f64) -> Option<u64> {
+pub(crate) fn milliseconds(value: f64) -> Option<u64> {
     (value.is_finite() && (0.0..1e15).contains(&value)).then(|| value.round() as u64)
 }
 
 /// Joins suites and a test name to an id.
-pub fn join_id<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
+pub(crate) fn join_id<'s>(parts: impl IntoIterator<Item = &'s str>) -> String {
     parts
         .into_iter()
         .filter(|part| !part.is_empty())

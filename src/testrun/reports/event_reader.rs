@@ -14,7 +14,7 @@ use super::{lines, python_text, stack};
 use crate::model::{Case, Phase, TestError};
 
 /// Parts of the reading that differ by runner.
-pub struct EventStyle {
+pub(crate) struct EventStyle {
     /// Beginning of the sentence on the options that exclude tests.
     pub excluding: &'static str,
     /// Returns a test's error, and the errors related to it.
@@ -25,14 +25,14 @@ pub struct EventStyle {
 
 /// Error of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct FileProblem {
+pub(crate) struct FileProblem {
     pub message: String,
     /// Line, and column if known.
     pub place: Option<(u32, Option<u32>)>,
 }
 
 /// Reader of events, which builds the results of a run.
-pub struct EventReader<'a> {
+pub(crate) struct EventReader<'a> {
     pub collector: ResultCollector<'a>,
     style: &'a EventStyle,
     /// Files that have begun and not ended.
@@ -92,7 +92,11 @@ struct NamedTest {
 }
 
 /// Reads the events of a run.
-pub fn read<'a>(sources: &Sources<'a>, bound: Bound<'_>, style: &'a EventStyle) -> EventReader<'a> {
+pub(crate) fn read<'a>(
+    sources: &Sources<'a>,
+    bound: Bound<'_>,
+    style: &'a EventStyle,
+) -> EventReader<'a> {
     let mut reader = EventReader {
         collector: ResultCollector::new(sources.root),
         style,
@@ -340,7 +344,7 @@ impl EventReader<'_> {
     }
 
     /// Returns the results after the last event.
-    pub fn finish(mut self) -> TestResults {
+    pub(crate) fn finish(mut self) -> TestResults {
         self.report_missing_files();
         self.report_exclusions();
 
@@ -489,7 +493,7 @@ fn tests_were(count: u64) -> String {
 }
 
 /// Returns an error and the related ones, from their fields.
-pub fn test_errors(
+pub(crate) fn test_errors(
     collector: &mut ResultCollector<'_>,
     reported: &ReportedError,
 ) -> Vec<TestError> {

@@ -13,7 +13,7 @@ use crate::model::{Frame, State};
 /// An event of a run.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum Event {
+pub(crate) enum Event {
     /// The run begins.
     RunStart {
         version: Option<String>,
@@ -92,7 +92,7 @@ pub enum Event {
 
 /// A test file. A runner may run it once for each of its projects.
 #[derive(Clone, Deserialize)]
-pub struct TestFile {
+pub(crate) struct TestFile {
     pub file: String,
     pub project: Option<String>,
     /// Absolute path, if `file` is relative to another directory than that of the run.
@@ -100,7 +100,7 @@ pub struct TestFile {
 }
 
 #[derive(Deserialize)]
-pub struct Collected {
+pub(crate) struct Collected {
     #[serde(flatten)]
     pub file: Option<TestFile>,
     pub tests: u64,
@@ -109,7 +109,7 @@ pub struct Collected {
 /// Name of a test.
 #[derive(Clone, Deserialize)]
 #[serde(untagged)]
-pub enum TestName {
+pub(crate) enum TestName {
     /// A pytest node id, and the declaring file.
     Node { id: String, file: Option<String> },
     InFile {
@@ -122,7 +122,7 @@ pub enum TestName {
 }
 
 #[derive(Deserialize)]
-pub struct TestResult {
+pub(crate) struct TestResult {
     #[serde(flatten)]
     pub test: TestName,
     pub state: State,
@@ -138,7 +138,7 @@ pub struct TestResult {
 }
 
 #[derive(Deserialize)]
-pub struct FileEnd {
+pub(crate) struct FileEnd {
     #[serde(flatten)]
     pub file: TestFile,
     /// Number of tests in the file; 0 if it was not loaded.
@@ -150,7 +150,7 @@ pub struct FileEnd {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct RunEnd {
+pub(crate) struct RunEnd {
     pub passed: bool,
     /// Files that began and have not ended, if the reporter knows all of them.
     pub open: Option<Vec<String>>,
@@ -166,7 +166,7 @@ pub struct RunEnd {
 /// An error as its runner reports it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct ReportedError {
+pub(crate) struct ReportedError {
     /// Kind of an error outside all tests.
     pub kind: Option<String>,
     #[serde(rename = "type")]
@@ -191,7 +191,7 @@ pub struct ReportedError {
 }
 
 #[derive(Deserialize)]
-pub struct Place {
+pub(crate) struct Place {
     pub file: Option<String>,
     pub line: Option<u32>,
     pub column: Option<u32>,
@@ -200,14 +200,14 @@ pub struct Place {
 
 impl ReportedError {
     /// Returns the message with its cause.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self.cause.as_deref().filter(|cause| !cause.is_empty()) {
             Some(cause) => format!("{}\ncaused by: {cause}", self.message),
             None => self.message.clone(),
         }
     }
 
-    pub fn frames(&self) -> Vec<Frame> {
+    pub(crate) fn frames(&self) -> Vec<Frame> {
         if self.stack.is_empty() {
             let trace = self.trace.as_deref().map(stack::parse_v8);
             return trace.map(|(_, frames)| frames).unwrap_or_default();

@@ -9,14 +9,14 @@ use crate::model::{Diagnostic, Related, Severity};
 /// Diagnostics of a type check that are kept.
 const MAX_KEPT_DIAGNOSTICS: usize = 5000;
 
-pub struct DiagnosticCollector<'a> {
+pub(crate) struct DiagnosticCollector<'a> {
     pub checked: CheckResults,
     root: &'a str,
 }
 
 impl<'a> DiagnosticCollector<'a> {
     /// Creates a collector for a check in `root`.
-    pub fn new(root: &'a str) -> Self {
+    pub(crate) fn new(root: &'a str) -> Self {
         Self {
             checked: CheckResults::default(),
             root,
@@ -24,7 +24,7 @@ impl<'a> DiagnosticCollector<'a> {
     }
 
     /// Adds a diagnostic with the checker's own texts.
-    pub fn add(&mut self, mut diagnostic: Diagnostic) {
+    pub(crate) fn add(&mut self, mut diagnostic: Diagnostic) {
         if self.checked.diagnostics.len() >= MAX_KEPT_DIAGNOSTICS {
             match diagnostic.severity {
                 Severity::Error => self.checked.beyond[0] += 1,
@@ -55,7 +55,7 @@ impl<'a> DiagnosticCollector<'a> {
     }
 
     /// Attaches a text to the last diagnostic. Returns false if that has another line.
-    pub fn relate(&mut self, file: &str, line: Option<u32>, related: Related) -> bool {
+    pub(crate) fn relate(&mut self, file: &str, line: Option<u32>, related: Related) -> bool {
         let file = self.path(file);
         let Some(last) = self.checked.diagnostics.last_mut() else {
             return false;

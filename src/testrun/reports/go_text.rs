@@ -1,7 +1,7 @@
 //! Messages of the Go compiler and of `go vet`.
 
 /// Splits `vet: ./path.go:3:2: message`.
-pub fn line(line: &str) -> Option<(&str, u32, Option<u32>, &str)> {
+pub(crate) fn line(line: &str) -> Option<(&str, u32, Option<u32>, &str)> {
     let line = line.strip_prefix("vet: ").unwrap_or(line);
     let at = line.find(".go:")? + ".go".len();
     let (file, rest) = line.split_at(at);

@@ -23,7 +23,7 @@ const EVENTS_PER_CHECK: usize = 256;
 
 /// A failure, an error or a skip.
 #[derive(Default)]
-pub struct JunitFault {
+pub(crate) struct JunitFault {
     /// `true` for an error, `false` for a failure.
     pub is_error: bool,
     /// The attribute `type`.
@@ -36,7 +36,7 @@ pub struct JunitFault {
 
 /// A `testcase`.
 #[derive(Default)]
-pub struct JunitCase {
+pub(crate) struct JunitCase {
     pub name: String,
     pub class: String,
     /// Attribute of the case, or of the suite around it.
@@ -69,7 +69,7 @@ enum TextOwner {
 }
 
 /// Reads any `JUnit` XML.
-pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let mut wrong = Vec::new();
     let (begun, ended) = read(
@@ -167,7 +167,7 @@ impl Suite {
 
 /// Calls `each` for every test case. Returns true if the document has begun, and true if it is
 /// complete.
-pub fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bool, bool) {
+pub(crate) fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bool, bool) {
     read(bytes, bound, each, |_| {})
 }
 

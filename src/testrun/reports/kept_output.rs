@@ -7,7 +7,7 @@ const MAX_END_BYTES: usize = 16 * MAX_TEST_OUTPUT_BYTES;
 
 /// Beginning and end of an output of any length.
 #[derive(Default)]
-pub struct KeptOutput {
+pub(crate) struct KeptOutput {
     head: String,
     tail: String,
     /// Remaining bytes to accept; `None` if new bytes displace old ones.
@@ -15,7 +15,7 @@ pub struct KeptOutput {
 }
 
 impl KeptOutput {
-    pub fn push(&mut self, mut text: &str) {
+    pub(crate) fn push(&mut self, mut text: &str) {
         if let Some(room) = &mut self.room {
             text = &text[..text.floor_char_boundary(*room)];
             *room -= text.len();
@@ -33,18 +33,18 @@ impl KeptOutput {
     }
 
     /// Switches to keeping the beginning of the following output.
-    pub fn keep_what_follows(&mut self) {
+    pub(crate) fn keep_what_follows(&mut self) {
         self.trim_tail();
         self.room = Some(MAX_END_BYTES);
     }
 
     /// Returns the length in bytes.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
     /// Returns the output as one text; an omission ends at a line break.
-    pub fn text(mut self) -> String {
+    pub(crate) fn text(mut self) -> String {
         self.head.push_str(&self.tail);
         self.head
     }

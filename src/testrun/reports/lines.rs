@@ -14,7 +14,10 @@ use replay_base::limits::MAX_TEST_LINE_BYTES;
 const LINES_PER_CHECK: usize = 64;
 
 /// Returns the lines of a text until the time limit, without overlong ones.
-pub fn lines_with_empty<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
+pub(crate) fn lines_with_empty<'a>(
+    bytes: &'a [u8],
+    bound: Bound<'a>,
+) -> impl Iterator<Item = &'a [u8]> {
     bytes
         .split(|byte| *byte == b'\n')
         .enumerate()
@@ -24,12 +27,12 @@ pub fn lines_with_empty<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<
 }
 
 /// Like [`lines_with_empty`], without empty lines.
-pub fn lines<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
+pub(crate) fn lines<'a>(bytes: &'a [u8], bound: Bound<'a>) -> impl Iterator<Item = &'a [u8]> {
     lines_with_empty(bytes, bound).filter(|line| !line.is_empty())
 }
 
 /// Parses the lines that are JSON of this type, and skips other output.
-pub fn events<'a, T: DeserializeOwned>(
+pub(crate) fn events<'a, T: DeserializeOwned>(
     bytes: &'a [u8],
     bound: Bound<'a>,
 ) -> impl Iterator<Item = T> {
@@ -43,7 +46,7 @@ pub fn events<'a, T: DeserializeOwned>(
 ///
 /// Elements are handed over one by one. Those before a truncation, or before an element that is no
 /// `T`, are not lost. Returns true if the document is complete.
-pub fn document<T: DeserializeOwned>(
+pub(crate) fn document<T: DeserializeOwned>(
     bytes: &[u8],
     array: &str,
     bound: Bound<'_>,

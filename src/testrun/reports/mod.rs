@@ -1,15 +1,15 @@
 //! Shared parts of the report parsers. Bytes in, values out: no disk, no process, no clock.
 
-pub mod collector;
-pub mod event_reader;
-pub mod events;
-pub mod findings;
-pub mod go_text;
-pub mod junit;
-pub mod kept_output;
-pub mod lines;
-pub mod python_text;
-pub mod results;
-pub mod rust_text;
-pub mod stack;
-pub mod visible_text;
+pub(crate) mod collector;
+pub(crate) mod event_reader;
+pub(crate) mod events;
+pub(crate) mod findings;
+pub(crate) mod go_text;
+pub(crate) mod junit;
+pub(crate) mod kept_output;
+pub(crate) mod lines;
+pub(crate) mod python_text;
+pub(crate) mod results;
+pub(crate) mod rust_text;
+pub(crate) mod stack;
+pub(crate) mod visible_text;

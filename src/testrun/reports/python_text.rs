@@ -4,7 +4,7 @@ use crate::model::Frame;
 
 /// Returns the error of the last traceback in a text: its first line, and its frames, the innermost
 /// first.
-pub fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
+pub(crate) fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
     let (_, last) = text.rsplit_once("Traceback (most recent call last):\n")?;
     let error = last
         .lines()
@@ -19,7 +19,7 @@ pub fn traceback(text: &str) -> Option<(&str, Vec<Frame>)> {
 }
 
 /// Returns the reason of a fatal error, and the frames of the failing thread, the innermost first.
-pub fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
+pub(crate) fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
     let (_, said) = text.rsplit_once("Fatal Python error: ")?;
     let (_, stack) = said.split_once("\nCurrent thread ").unwrap_or_default();
     Some((
@@ -30,7 +30,7 @@ pub fn fatal_error(text: &str) -> Option<(&str, Vec<Frame>)> {
 
 /// Returns the stacks of processes that were asked to end, the innermost frame first
 /// (`faulthandler.register` of one thread).
-pub fn ended_at(text: &str) -> impl Iterator<Item = Vec<Frame>> {
+pub(crate) fn ended_at(text: &str) -> impl Iterator<Item = Vec<Frame>> {
     text.split("Stack (most recent call first):\n")
         .skip(1)
         .map(|stack| stack.lines().map_while(frame).collect())
@@ -38,7 +38,7 @@ pub fn ended_at(text: &str) -> impl Iterator<Item = Vec<Frame>> {
 
 /// Parses `File "a.py", line 3, in f` of a traceback, or `File "a.py", line 3 in f` of
 /// `faulthandler`.
-pub fn frame(line: &str) -> Option<Frame> {
+pub(crate) fn frame(line: &str) -> Option<Frame> {
     let (file, rest) = line
         .trim_start()
         .strip_prefix("File \"")?
@@ -54,7 +54,7 @@ pub fn frame(line: &str) -> Option<Frame> {
 }
 
 /// Splits a node id into file, classes and name; parameters may contain any characters.
-pub fn split_id(id: &str) -> (&str, Vec<&str>, &str) {
+pub(crate) fn split_id(id: &str) -> (&str, Vec<&str>, &str) {
     let (path, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
     let mut parts = path.split("::");
     let file = parts.next().unwrap_or_default();
@@ -66,7 +66,7 @@ pub fn split_id(id: &str) -> (&str, Vec<&str>, &str) {
 
 /// Returns class, message and frames of an uncaught exception in a test, which pytest reports as a
 /// warning of this class.
-pub fn leak<'c>(test: &str, class: &'c str, message: &str) -> (&'c str, String, Vec<Frame>) {
+pub(crate) fn leak<'c>(test: &str, class: &'c str, message: &str) -> (&'c str, String, Vec<Frame>) {
     let class = class
         .strip_prefix("Pytest")
         .and_then(|name| name.strip_suffix("Warning"))

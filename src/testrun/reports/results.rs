@@ -112,7 +112,7 @@ pub struct CheckResults {
 }
 
 /// Returns the end of the output besides a report: of stderr, or else of stdout.
-pub fn remarks(sources: &Sources<'_>) -> String {
+pub(crate) fn remarks(sources: &Sources<'_>) -> String {
     let tail = |bytes: &[u8]| {
         let from = bytes.len().saturating_sub(MAX_TEST_TEXT_BYTES * 8);
         let (text, _) = visible_text::tail(

@@ -8,7 +8,10 @@ use crate::model::{Frame, Phase, TestError};
 ///
 /// The text of a panic is that of the default hook in `library/std/src/panicking.rs`, before and
 /// since Rust 1.73.
-pub fn failure<'t>(collector: &mut ResultCollector<'_>, text: &'t str) -> (TestError, &'t str) {
+pub(crate) fn failure<'t>(
+    collector: &mut ResultCollector<'_>,
+    text: &'t str,
+) -> (TestError, &'t str) {
     let Some(at) = text
         .find("' panicked at ")
         .or_else(|| text.find(") panicked at "))
@@ -101,7 +104,7 @@ fn frame(collector: &mut ResultCollector<'_>, place: &str) -> Vec<Frame> {
 }
 
 /// Adds the compiler errors in Cargo's stderr. Returns true if a build failed.
-pub fn compile_errors(collector: &mut ResultCollector<'_>, text: &str) -> bool {
+pub(crate) fn compile_errors(collector: &mut ResultCollector<'_>, text: &str) -> bool {
     let mut failed = false;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {

@@ -27,7 +27,7 @@ const LIBRARIES: [&str; 13] = [
 ];
 
 /// Returns the path relative to `root` where possible; a `file://` URL becomes a path first.
-pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
+pub(crate) fn relative<'a>(path: &'a str, root: &str) -> &'a str {
     let path = path.strip_prefix("file://").unwrap_or(path);
     let below = if root.is_empty() {
         None
@@ -39,7 +39,7 @@ pub fn relative<'a>(path: &'a str, root: &str) -> &'a str {
 }
 
 /// Returns the text with paths below `root` made relative.
-pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
+pub(crate) fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
     if root.is_empty() || !text.contains(root) {
         return Cow::Borrowed(text);
     }
@@ -68,7 +68,7 @@ pub fn without_root<'a>(text: &'a str, root: &str) -> Cow<'a, str> {
 }
 
 /// Returns true if a frame belongs to a library or to the runtime.
-pub fn is_library(file: &str) -> bool {
+pub(crate) fn is_library(file: &str) -> bool {
     LIBRARIES.iter().any(|part| {
         if part.starts_with('/') {
             file.contains(part)
@@ -80,7 +80,7 @@ pub fn is_library(file: &str) -> bool {
 
 /// Returns the line and column to fix for an error of `file`. This is `own`, unless the error comes
 /// from another file of the project: then the message ends with that place.
-pub fn place_to_fix(
+pub(crate) fn place_to_fix(
     own: Option<(u32, Option<u32>)>,
     frames: &[Frame],
     file: &str,
@@ -109,7 +109,7 @@ pub fn place_to_fix(
 }
 
 /// Returns the number of frames to report: those of the project, or else the first one.
-pub fn frames_to_show(stack: &[Frame]) -> usize {
+pub(crate) fn frames_to_show(stack: &[Frame]) -> usize {
     stack
         .iter()
         .take_while(|frame| !is_library(&frame.file))
@@ -118,7 +118,7 @@ pub fn frames_to_show(stack: &[Frame]) -> usize {
 }
 
 /// Returns the frames of the project first, then the first ones of libraries.
-pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
+pub(crate) fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
     let (mut theirs, mut own): (Vec<_>, Vec<_>) = frames
         .into_iter()
         .partition(|frame| is_library(&frame.file));
@@ -135,7 +135,7 @@ pub fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
 
 /// Splits V8's `Error.stack` into the message and the frames
 /// (<https://v8.dev/docs/stack-trace-api>).
-pub fn parse_v8(text: &str) -> (&str, Vec<Frame>) {
+pub(crate) fn parse_v8(text: &str) -> (&str, Vec<Frame>) {
     let is_frame = |line: &str| {
         line.trim_start()
             .strip_prefix("at ")
@@ -183,14 +183,14 @@ fn v8_frame(text: &str) -> Option<Frame> {
 }
 
 /// Splits `file:line:column`.
-pub fn place_of(text: &str) -> Option<(&str, u32, u32)> {
+pub(crate) fn place_of(text: &str) -> Option<(&str, u32, u32)> {
     let (rest, column) = text.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
     Some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
 /// Finds a line of `file` in a text: `file:line:column`, `file:line` or Python's `file", line 3`.
-pub fn place_in(text: &str, file: &str) -> Option<(u32, Option<u32>)> {
+pub(crate) fn place_in(text: &str, file: &str) -> Option<(u32, Option<u32>)> {
     if file.is_empty() {
         return None;
     }

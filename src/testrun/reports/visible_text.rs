@@ -4,7 +4,7 @@
 /// Removes ANSI escape sequences (ECMA-48), control characters other than line feed and tab, and
 /// carriage returns before a line feed. Cuts after `max` bytes, with `…` at the cut. Also returns
 /// the number of bytes cut.
-pub fn head(text: &str, max: usize) -> (String, u64) {
+pub(crate) fn head(text: &str, max: usize) -> (String, u64) {
     let mut out = String::new();
     let mut rest = VisibleChars(text);
     while let Some(next) = rest.next() {
@@ -21,7 +21,7 @@ pub fn head(text: &str, max: usize) -> (String, u64) {
 }
 
 /// Like [`head`], but keeps the end.
-pub fn tail(text: &str, max: usize) -> (String, u64) {
+pub(crate) fn tail(text: &str, max: usize) -> (String, u64) {
     // Escapes are searched in the end alone: the kept length bounds the work.
     let mut from = text.len().saturating_sub(max.saturating_mul(2));
     while !text.is_char_boundary(from) {
@@ -42,7 +42,7 @@ pub fn tail(text: &str, max: usize) -> (String, u64) {
 }
 
 /// Cleans a name or an id into one line.
-pub fn name(text: &str, max: usize) -> (String, u64) {
+pub(crate) fn name(text: &str, max: usize) -> (String, u64) {
     let (name, cut) = head(text, max);
     if name.contains(['\n', '\t']) {
         (name.replace(['\n', '\t'], " "), cut)

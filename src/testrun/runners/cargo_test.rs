@@ -6,7 +6,7 @@ use super::nextest::Nextest;
 use crate::prelude::*;
 use crate::project::cargo::own_harness;
 
-pub struct CargoTest;
+pub(crate) struct CargoTest;
 
 impl ProjectTool for CargoTest {
     fn about(&self) -> &'static ToolDescription {

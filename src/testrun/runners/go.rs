@@ -10,7 +10,7 @@ use replay_sandbox::toolchains::GO_MODULES;
 use crate::prelude::*;
 
 /// `go test`.
-pub struct Go;
+pub(crate) struct Go;
 
 impl ProjectTool for Go {
     fn about(&self) -> &'static ToolDescription {

@@ -9,7 +9,7 @@ const REPORTER: Reporter = Reporter {
     text: include_str!("jest/reporter.cjs"),
 };
 
-pub struct Jest;
+pub(crate) struct Jest;
 
 impl ProjectTool for Jest {
     fn about(&self) -> &'static ToolDescription {

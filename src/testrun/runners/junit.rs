@@ -3,7 +3,7 @@
 use crate::prelude::*;
 
 /// Any program that writes `JUnit` XML.
-pub struct Junit;
+pub(crate) struct Junit;
 
 impl ProjectTool for Junit {
     fn about(&self) -> &'static ToolDescription {

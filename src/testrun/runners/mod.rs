@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 #[cfg(test)]
-pub use self::{
+pub(crate) use self::{
     cargo_test::CargoTest, go::Go, jest::Jest, junit::Junit, nextest::Nextest, pytest::Pytest,
     vitest::Vitest,
 };
@@ -41,7 +41,7 @@ impl ToolKind for dyn Runner {
 }
 
 /// Returns the runner of this name.
-pub fn runner_by_name(name: RunnerName) -> Option<&'static dyn Runner> {
+pub(crate) fn runner_by_name(name: RunnerName) -> Option<&'static dyn Runner> {
     RUNNERS.into_iter().find(|runner| runner.id() == name)
 }
 

@@ -9,7 +9,7 @@ const CONFIG: &str = "nextest.toml";
 /// `CARGO_METADATA_FAILED` of nextest's exit codes.
 const METADATA_FAILED: i32 = 102;
 
-pub struct Nextest;
+pub(crate) struct Nextest;
 
 impl ProjectTool for Nextest {
     fn about(&self) -> &'static ToolDescription {

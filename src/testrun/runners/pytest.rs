@@ -14,7 +14,7 @@ const PLUGIN: Reporter = Reporter {
 };
 
 /// pytest 6 and newer.
-pub struct Pytest;
+pub(crate) struct Pytest;
 
 impl ProjectTool for Pytest {
     fn about(&self) -> &'static ToolDescription {

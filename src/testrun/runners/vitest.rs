@@ -11,7 +11,7 @@ const REPORTER: Reporter = Reporter {
 };
 
 /// Vitest 3 to 5.
-pub struct Vitest;
+pub(crate) struct Vitest;
 
 impl ProjectTool for Vitest {
     fn about(&self) -> &'static ToolDescription {

@@ -10,7 +10,7 @@ use crate::tools::python_places::{environment_with, holder_of, literal};
 
 /// Context of a cell.
 #[derive(Clone, Copy, Debug)]
-pub struct CellContext<'a> {
+pub(crate) struct CellContext<'a> {
     pub code: &'a str,
     /// Its standard error, as shown.
     pub stderr: &'a str,
@@ -42,7 +42,7 @@ impl CellContext<'_> {
 }
 
 /// Hint for code that tried to reach another machine.
-pub const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";
+pub(crate) const NO_NETWORK: &str = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";
 
 /// Messages of the system, Python and common programs if another machine is unreachable.
 const UNREACHABLE: [&str; 7] = [
@@ -57,7 +57,7 @@ const UNREACHABLE: [&str; 7] = [
 
 /// Returns hints on a cell that raised this exception, one sentence each. `owner` finds another
 /// session that has a module.
-pub fn hints(
+pub(crate) fn hints(
     raised: Option<&Raised>,
     around: CellContext<'_>,
     owner: impl FnOnce(&str) -> Option<String>,

@@ -22,7 +22,7 @@ use crate::tools::open_object::Open;
 use crate::tools::{Context, Services};
 
 /// Maximum number of changes listed by name; above it only counts are shown.
-pub const NAMED: usize = 3;
+pub(crate) const NAMED: usize = 3;
 const NAMED_CALLS: usize = 10;
 /// Maximum number of changes whose places are looked at when a call ends.
 const LOOKED_AT: usize = 1000;
@@ -33,7 +33,10 @@ const NAMED_OUTSIDE: usize = 8;
 const NAMED_OUTSIDE_BYTES: usize = 100;
 
 /// Returns the journal after crash recovery; an error if there is none.
-pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Journal, Error> {
+pub(crate) fn journal<'a>(
+    services: &'a Services,
+    tool: &'static str,
+) -> Result<&'a Journal, Error> {
     let hint = if services.policy.roots().iter().any(Root::writable) {
         "the operator switches it on (--undo on), or makes room for it; until then copy what you \
          may want back"
@@ -56,7 +59,7 @@ pub fn journal<'a>(services: &'a Services, tool: &'static str) -> Result<&'a Jou
 
 /// Numbers of changes by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Counts {
+pub(crate) struct Counts {
     #[serde(skip_serializing_if = "is_zero")]
     pub edited: usize,
     #[serde(skip_serializing_if = "is_zero")]
@@ -71,12 +74,12 @@ pub struct Counts {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-pub fn is_zero(number: &usize) -> bool {
+pub(crate) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
 impl Counts {
-    pub fn of(changes: &[(RootedPath, Change)]) -> Self {
+    pub(crate) fn of(changes: &[(RootedPath, Change)]) -> Self {
         let mut counts = Self::default();
         for (_, change) in changes {
             counts.add(change, 1);
@@ -84,7 +87,7 @@ impl Counts {
         counts
     }
 
-    pub fn add(&mut self, change: &Change, more: usize) {
+    pub(crate) fn add(&mut self, change: &Change, more: usize) {
         *match change {
             Change::Edited => &mut self.edited,
             Change::Created => &mut self.created,
@@ -95,19 +98,19 @@ impl Counts {
     }
 
     /// Returns the counts with the number of the call, for observers.
-    pub fn with_number(self, number: u64) -> Value {
+    pub(crate) fn with_number(self, number: u64) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
         value["call"] = number.into();
         value
     }
 
     /// Formats the counts as `3 edited, 1 deleted`.
-    pub fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         self.format_counts(["edited", "created", "deleted", "moved", "touched"])
     }
 
     /// Formats the counts of an undo as `3 reverted, 1 restored`.
-    pub fn undone(self) -> String {
+    pub(crate) fn undone(self) -> String {
         self.format_counts([
             "reverted",
             "removed",
@@ -156,7 +159,7 @@ impl From<EntryCounts> for Counts {
 
 /// Changes of a command that the journal holds.
 #[derive(Debug, Default, JsonSchema, Serialize)]
-pub struct ChangesMade {
+pub(crate) struct ChangesMade {
     /// Call number for `undo_changes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<u64>,
@@ -173,14 +176,14 @@ pub struct ChangesMade {
 
 impl ChangesMade {
     /// Changes to files that programs outside the sandbox run.
-    pub fn into_outside(self) -> Option<AutorunChanges> {
+    pub(crate) fn into_outside(self) -> Option<AutorunChanges> {
         self.outside.map(|Open(settled)| settled)
     }
 }
 
 /// Returns a note on the changes of a call's commands, and the same as data. `None` if nothing was
 /// changed.
-pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
+pub(crate) fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
     let ByCommands {
         number: call,
         fault,
@@ -197,7 +200,7 @@ pub fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
 }
 
 /// Returns the same for changes with a journal entry of their own, such as those of a cell.
-pub fn describe_changes(
+pub(crate) fn describe_changes(
     context: &Context<'_>,
     changed: Option<&Changed>,
 ) -> Option<(String, ChangesMade)> {
@@ -266,7 +269,7 @@ pub fn describe_changes(
 }
 
 /// Notes on changes to files that programs outside the sandbox run, one line each.
-pub fn outside_lines(services: &Services, settled: &AutorunChanges) -> Vec<String> {
+pub(crate) fn outside_lines(services: &Services, settled: &AutorunChanges) -> Vec<String> {
     let AutorunChanges {
         outside,
         put_back,
@@ -330,7 +333,7 @@ fn some_outside(all: &[Outside], below: Option<&Path>) -> String {
 
 /// A call in the list of changes.
 #[derive(Debug, Serialize)]
-pub struct Call {
+pub(crate) struct Call {
     #[serde(rename = "call")]
     pub number: u64,
     at: String,
@@ -365,7 +368,7 @@ impl fmt::Display for Call {
 }
 
 /// Returns a path, relative to `below` if it lies there.
-pub fn name(path: &Path, below: Option<&Path>) -> String {
+pub(crate) fn name(path: &Path, below: Option<&Path>) -> String {
     let short = below.and_then(|dir| path.strip_prefix(dir).ok());
     show_path(
         short
@@ -376,7 +379,7 @@ pub fn name(path: &Path, below: Option<&Path>) -> String {
 }
 
 /// Note on calls whose changes are no longer stored.
-pub fn expired_calls_note(store: &Store) -> Option<String> {
+pub(crate) fn expired_calls_note(store: &Store) -> Option<String> {
     let last = store.newest_removed()?;
     Some(format!(
         "[up to call {last} nothing is kept any more (--undo-mib, --undo-days)]"
@@ -384,7 +387,7 @@ pub fn expired_calls_note(store: &Store) -> Option<String> {
 }
 
 /// Joins numbers of calls, up to a limit.
-pub fn some(numbers: &[u64]) -> String {
+pub(crate) fn some(numbers: &[u64]) -> String {
     let named: Vec<String> = numbers
         .iter()
         .take(NAMED_CALLS)
@@ -406,7 +409,7 @@ fn interrupted(entry: &Entry) -> &'static str {
 }
 
 /// Past participle of a change, such as `edited`.
-pub const fn verb(change: &Change) -> &'static str {
+pub(crate) const fn verb(change: &Change) -> &'static str {
     match change {
         Change::Edited => "edited",
         Change::Created => "created",
@@ -418,26 +421,26 @@ pub const fn verb(change: &Change) -> &'static str {
 
 /// Formats places of a store, relative to one directory.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
+pub(crate) struct Names<'a> {
     pub store: &'a Store,
     pub below: Option<&'a Path>,
 }
 
 impl<'a> Names<'a> {
     /// Formats places as an agent would name them.
-    pub fn new(services: &'a Services, journal: &'a Journal) -> Self {
+    pub(crate) fn new(services: &'a Services, journal: &'a Journal) -> Self {
         Self {
             store: &journal.store,
             below: services.policy.project().map(Root::path),
         }
     }
 
-    pub fn place(&self, place: &RootedPath) -> String {
+    pub(crate) fn place(&self, place: &RootedPath) -> String {
         name(&self.store.path(place), self.below)
     }
 
     /// Describes a change, such as `edited src/main.rs`.
-    pub fn change(&self, (place, change): &(RootedPath, Change)) -> String {
+    pub(crate) fn change(&self, (place, change): &(RootedPath, Change)) -> String {
         let path = self.place(place);
         match change {
             Change::Renamed { from } => format!("moved {} to {path}", self.place(from)),
@@ -446,7 +449,7 @@ impl<'a> Names<'a> {
     }
 
     /// Describes the undo of a change, such as `reverted src/main.rs`, or `would revert`.
-    pub fn undone(&self, (place, change): &(RootedPath, Change), is_dry: bool) -> String {
+    pub(crate) fn undone(&self, (place, change): &(RootedPath, Change), is_dry: bool) -> String {
         let path = self.place(place);
         let (done, dry, what) = match change {
             Change::Edited => ("reverted", "revert", path),
@@ -467,7 +470,7 @@ impl<'a> Names<'a> {
     }
 
     /// Lines on changes that an undo leaves alone: later changes by others, and git objects.
-    pub fn left_alone(&self, outcome: &Outcome) -> Vec<String> {
+    pub(crate) fn left_alone(&self, outcome: &Outcome) -> Vec<String> {
         let list = |places: &[RootedPath]| {
             let named: Vec<String> = places
                 .iter()
@@ -498,7 +501,7 @@ impl<'a> Names<'a> {
         lines
     }
 
-    pub fn conflict(&self, conflict: &Conflict) -> String {
+    pub(crate) fn conflict(&self, conflict: &Conflict) -> String {
         // The reason may quote a name that the agent chose.
         format!(
             "{}: {}",
@@ -508,7 +511,7 @@ impl<'a> Names<'a> {
     }
 
     /// Describes changes in one line: by name if they are few, otherwise by counts.
-    pub fn line(&self, changes: &[(RootedPath, Change)]) -> String {
+    pub(crate) fn line(&self, changes: &[(RootedPath, Change)]) -> String {
         match changes.len() {
             0 => "nothing".to_owned(),
             1..=NAMED => changes
@@ -522,7 +525,7 @@ impl<'a> Names<'a> {
 
     /// Describes the changes of a call that has just ended. Files that are not where the call left
     /// them were moved by another call meanwhile.
-    pub fn line_at_end(&self, changes: &[(RootedPath, Change)]) -> String {
+    pub(crate) fn line_at_end(&self, changes: &[(RootedPath, Change)]) -> String {
         let line = self.line(changes);
         let is_moved = |(place, change): &&(RootedPath, Change)| {
             *change != Change::Deleted && self.store.is_gone(place)
@@ -535,14 +538,19 @@ impl<'a> Names<'a> {
     }
 
     /// Returns a call for the list, unless it left no changes.
-    pub fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
+    pub(crate) fn listed(&self, entry: &Entry, undone: &HashSet<u64>) -> Option<Call> {
         let is_nothing =
             entry.is_over() && entry.undoes.is_empty() && self.store.changes(entry).is_empty();
         (!is_nothing).then(|| self.call(entry, undone))
     }
 
     /// Returns the list entry of a call that does not fit into memory: its changes are only counted.
-    pub fn unread(&self, number: u64, short: Exhausted, undone: &HashSet<u64>) -> Option<Call> {
+    pub(crate) fn unread(
+        &self,
+        number: u64,
+        short: Exhausted,
+        undone: &HashSet<u64>,
+    ) -> Option<Call> {
         let (tool, began) = self.store.title(number).ok()??;
         let at = humantime::format_rfc3339_seconds(began).to_string();
         let changed = match self.store.count_changes(number) {
@@ -561,7 +569,7 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the list entry of a call. `undone` has the numbers of undone calls.
-    pub fn call(&self, entry: &Entry, undone: &HashSet<u64>) -> Call {
+    pub(crate) fn call(&self, entry: &Entry, undone: &HashSet<u64>) -> Call {
         let changed = || self.line(&self.store.changes(entry));
         let changed = match entry.undoes[..] {
             _ if self.store.is_interrupted(entry) => interrupted(entry).to_owned(),

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::tools::services::Commands;
 
 /// Error of a tool if commands are refused.
-pub fn refused(what: &'static str, reason: &str) -> Error {
+pub(crate) fn refused(what: &'static str, reason: &str) -> Error {
     let hint =
         "use the file tools; the operator can allow commands without a wall with --sandbox off";
     Error::Refused {
@@ -24,7 +24,7 @@ pub fn refused(what: &'static str, reason: &str) -> Error {
 }
 
 /// Exit code as in shells: 128 plus the signal's number if a signal ended the program.
-pub fn exit_code(exit: Exit) -> i32 {
+pub(crate) fn exit_code(exit: Exit) -> i32 {
     match exit {
         Exit::Code(code) => code,
         Exit::Signal(signal) => 128 + signal,
@@ -32,7 +32,7 @@ pub fn exit_code(exit: Exit) -> i32 {
 }
 
 /// Number of the signal that ended a program, if any.
-pub fn signal(exit: Exit) -> Option<i32> {
+pub(crate) fn signal(exit: Exit) -> Option<i32> {
     match exit {
         Exit::Code(_) => None,
         Exit::Signal(signal) => Some(signal),
@@ -40,7 +40,7 @@ pub fn signal(exit: Exit) -> Option<i32> {
 }
 
 /// Note on processes that a program left running, which were ended; `None` if there were none.
-pub fn left_note(left: u32) -> Option<String> {
+pub(crate) fn left_note(left: u32) -> Option<String> {
     let processes = match left {
         0 => return None,
         1 => "1 process that was still running was ended".to_owned(),
@@ -53,14 +53,14 @@ pub fn left_note(left: u32) -> Option<String> {
 }
 
 /// Denials of the sandbox, one line each, without network connections.
-pub fn denied_lines(denied: &[Denied], commands: &Commands) -> Vec<String> {
+pub(crate) fn denied_lines(denied: &[Denied], commands: &Commands) -> Vec<String> {
     let mut notes = Notes::below("", "");
     notes.add_denied(denied, commands);
     notes.take_remarks().notes
 }
 
 /// Note on a path hidden by a pattern.
-pub fn hidden_note(place: &Path) -> String {
+pub(crate) fn hidden_note(place: &Path) -> String {
     format!(
         "hidden by the operator: `{}` (--hide); no tool or command can read it, so go on without \
          it",
@@ -69,7 +69,7 @@ pub fn hidden_note(place: &Path) -> String {
 }
 
 /// Note on a refused connection to a unix socket.
-pub fn socket_note(place: &Path) -> String {
+pub(crate) fn socket_note(place: &Path) -> String {
     format!(
         "not connected to the unix socket `{}`: no command of this server listens there; the \
          operator can allow a socket of another program (--allow-socket, then restart the server)",
@@ -78,19 +78,19 @@ pub fn socket_note(place: &Path) -> String {
 }
 
 /// Note on a refused unix socket for datagrams.
-pub const DATAGRAM_NOTE: &str = "a unix datagram socket (SOCK_DGRAM) was refused: commands cannot \
+pub(crate) const DATAGRAM_NOTE: &str = "a unix datagram socket (SOCK_DGRAM) was refused: commands cannot \
     have one, so messages to syslog and systemd are lost; use SOCK_STREAM or SOCK_SEQPACKET";
 
 /// Bracketed lines below an output, and their form as data.
 #[derive(Debug)]
-pub struct Notes {
+pub(crate) struct Notes {
     text: String,
     remarks: Remarks,
 }
 
 /// Signal and notes of an ended program, as data.
 #[derive(Debug, Default, Serialize)]
-pub struct Remarks {
+pub(crate) struct Remarks {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,7 +99,7 @@ pub struct Remarks {
 
 impl Notes {
     /// Creates notes below `output`, or below `nothing` if it is empty.
-    pub fn below(output: &str, nothing: &str) -> Self {
+    pub(crate) fn below(output: &str, nothing: &str) -> Self {
         let mut text = if output.is_empty() {
             nothing.to_owned()
         } else {
@@ -114,30 +114,30 @@ impl Notes {
         }
     }
 
-    pub fn add(&mut self, note: fmt::Arguments<'_>) {
+    pub(crate) fn add(&mut self, note: fmt::Arguments<'_>) {
         self.show(note);
         self.remarks.notes.push(note.to_string());
     }
 
     /// Adds a line only to the text: the data has its own field for it.
-    pub fn show(&mut self, note: fmt::Arguments<'_>) {
+    pub(crate) fn show(&mut self, note: fmt::Arguments<'_>) {
         // A write to a `String` cannot fail.
         let _ = writeln!(self.text, "[{note}]");
     }
 
-    pub fn show_all(&mut self, notes: impl IntoIterator<Item = String>) {
+    pub(crate) fn show_all(&mut self, notes: impl IntoIterator<Item = String>) {
         notes
             .into_iter()
             .for_each(|note| self.show(format_args!("{note}")));
     }
 
     /// Takes the form as data.
-    pub fn take_remarks(&mut self) -> Remarks {
+    pub(crate) fn take_remarks(&mut self) -> Remarks {
         std::mem::take(&mut self.remarks)
     }
 
     /// Adds the signal that ended the program, if any.
-    pub fn add_signal(&mut self, exit: Exit) {
+    pub(crate) fn add_signal(&mut self, exit: Exit) {
         if let Exit::Signal(signal) = exit {
             self.show(format_args!("ended by signal {signal}"));
             self.remarks.signal = Some(signal);
@@ -145,7 +145,7 @@ impl Notes {
     }
 
     /// Adds a note on processes that were ended with a background command.
-    pub fn add_left(&mut self, left: u32) {
+    pub(crate) fn add_left(&mut self, left: u32) {
         if let Some(note) = left_note(left) {
             self.add(format_args!("{note}"));
         }
@@ -153,7 +153,7 @@ impl Notes {
 
     /// Adds the denials of the sandbox, and the operator's flags against them. They are reported by
     /// the sandbox, not parsed from the output.
-    pub fn add_denied(&mut self, denied: &[Denied], commands: &Commands) {
+    pub(crate) fn add_denied(&mut self, denied: &[Denied], commands: &Commands) {
         for denied in denied {
             match denied {
                 Denied::Network => self.add(format_args!("{}", no_network(commands))),
@@ -225,7 +225,7 @@ impl Notes {
 
     /// Adds a hint on the commit identity if a failed command reported that git has none. No denial
     /// is involved, so only git's output tells it (`ident_env_hint` in git's ident.c).
-    pub fn add_identity(&mut self, exit: Exit, output: &[&str]) {
+    pub(crate) fn add_identity(&mut self, exit: Exit, output: &[&str]) {
         const ASKS: &str = "*** Please tell me who you are.";
         if exit != Exit::Code(0) && output.iter().any(|text| text.contains(ASKS)) {
             self.add(format_args!(
@@ -236,12 +236,12 @@ impl Notes {
     }
 
     /// Returns the text without a state line.
-    pub fn text(self) -> String {
+    pub(crate) fn text(self) -> String {
         self.text.trim_end().to_owned()
     }
 
     /// Returns the text with a last line about the state.
-    pub fn end(mut self, state: fmt::Arguments<'_>) -> String {
+    pub(crate) fn end(mut self, state: fmt::Arguments<'_>) -> String {
         let _ = write!(self.text, "[{state}]");
         self.text
     }

@@ -19,11 +19,11 @@ use crate::tools::notes::changes::Names;
 const MAX_SHOWN_CHANGES_BYTES: usize = 64 * 1024;
 
 /// Placeholder for the diff of a hidden file.
-pub const HIDDEN: &str = "[hidden by the operator]\n";
+pub(crate) const HIDDEN: &str = "[hidden by the operator]\n";
 
 /// One version of a file system entry.
 #[derive(Debug)]
-pub enum Side {
+pub(crate) enum Side {
     Nothing,
     File {
         size: u64,
@@ -83,7 +83,7 @@ impl Side {
 }
 
 /// Returns a unified diff, or a placeholder.
-pub fn difference(
+pub(crate) fn difference(
     names: &Names<'_>,
     versions: &Versions<'_>,
     (place, change): &(RootedPath, Change),
@@ -128,7 +128,7 @@ pub fn difference(
 }
 
 /// Returns a unified diff of two versions of the named entry.
-pub fn between(name: &str, before: Side, after: Side) -> String {
+pub(crate) fn between(name: &str, before: Side, after: Side) -> String {
     let sizes = [before.size(), after.size()];
     let (before, after) = match (before.text(sizes), after.text(sizes)) {
         (Ok(before), Ok(after)) => (before, after),
@@ -147,7 +147,7 @@ pub fn between(name: &str, before: Side, after: Side) -> String {
 }
 
 /// Joins the diffs of `count` changes, up to a limit. Diffs are computed lazily.
-pub fn join_diffs(
+pub(crate) fn join_diffs(
     count: usize,
     changes: impl Iterator<Item = Result<String, Error>>,
 ) -> Result<String, Error> {

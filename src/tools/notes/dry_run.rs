@@ -11,7 +11,7 @@ use crate::tools::notes::changes::{Counts, NAMED, name, verb};
 use crate::tools::notes::diff::{HIDDEN, Side, between, join_diffs};
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct WouldChange {
+pub(crate) struct WouldChange {
     #[serde(flatten)]
     counts: Counts,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -22,7 +22,7 @@ pub struct WouldChange {
 }
 
 /// Returns a note on a dry run, and the same as data.
-pub fn would_change(
+pub(crate) fn would_change(
     context: &Context<'_>,
     report: DryRunReport,
 ) -> Result<(String, WouldChange), Error> {

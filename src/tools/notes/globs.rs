@@ -17,7 +17,7 @@ const MAX_NOTED: usize = 3;
 
 /// Outcome of a search, as far as its globs matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     Nothing,
     Found,
     /// The search ended early, so a glob without a match may have some.
@@ -26,7 +26,7 @@ pub enum Outcome {
 
 /// Returns a line for each glob that probably means something else than it matched. `selection` and
 /// `directory` are those of the search.
-pub fn glob_notes(
+pub(crate) fn glob_notes(
     context: &Context<'_>,
     globs: &[Arc<UsedGlob>],
     outcome: Outcome,

@@ -1,10 +1,10 @@
 //! Notes of replies: what a call changed, what was refused, ended, cut or not searched.
 
-pub mod cell;
-pub mod changes;
-pub mod command;
-pub mod diff;
-pub mod dry_run;
-pub mod globs;
-pub mod not_searched;
-pub mod output;
+pub(crate) mod cell;
+pub(crate) mod changes;
+pub(crate) mod command;
+pub(crate) mod diff;
+pub(crate) mod dry_run;
+pub(crate) mod globs;
+pub(crate) mod not_searched;
+pub(crate) mod output;

@@ -8,14 +8,14 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(PartialEq, Eq))]
 #[serde(rename_all = "camelCase")]
-pub struct NotSearched {
+pub(crate) struct NotSearched {
     binary_files: u64,
     ignored_files: u64,
     ignored_directories: u64,
 }
 
 impl NotSearched {
-    pub fn of(left_out: LeftOut) -> Option<Self> {
+    pub(crate) fn of(left_out: LeftOut) -> Option<Self> {
         let LeftOut {
             binary_files,
             ignored_files,
@@ -28,7 +28,7 @@ impl NotSearched {
         })
     }
 
-    pub fn note(&self) -> String {
+    pub(crate) fn note(&self) -> String {
         let (binary, ignored, directories) = (
             self.binary_files,
             self.ignored_files,

@@ -10,7 +10,7 @@ const FOLDED_LINE_BYTES: usize = 64;
 
 /// Shortened output of one stream.
 #[derive(Debug)]
-pub struct ShownOutput {
+pub(crate) struct ShownOutput {
     pub text: String,
     /// Note about the omitted part, if any.
     pub note: Option<String>,
@@ -20,13 +20,13 @@ pub struct ShownOutput {
 
 /// Output of a program, with the name of its stream in notes.
 #[derive(Clone, Copy, Debug)]
-pub struct NamedStream<'a> {
+pub(crate) struct NamedStream<'a> {
     pub name: &'a str,
     pub captured: &'a Captured,
 }
 
 /// Folds one stream, and cuts it in the middle if it is still longer than `most` bytes.
-pub fn shorten_stream(
+pub(crate) fn shorten_stream(
     context: &Context<'_>,
     tool: &str,
     stream: NamedStream<'_>,
@@ -38,7 +38,7 @@ pub fn shorten_stream(
 
 /// Folds standard output; standard error stays unfolded. Together they have at most `most` bytes,
 /// half of them for standard error.
-pub fn shorten_streams(
+pub(crate) fn shorten_streams(
     context: &Context<'_>,
     tool: &str,
     [stdout, stderr]: [&Captured; 2],

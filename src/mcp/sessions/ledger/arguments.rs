@@ -13,7 +13,10 @@ const ARGUMENT_EXCERPT_BYTES: usize = 4096;
 const MAX_KEPT_ARGUMENTS_BYTES: usize = 32 * 1024;
 
 /// Shortens the arguments, and returns a second version with excerpts of long strings if requested.
-pub fn shorten_arguments(raw: Option<&RawValue>, with_excerpts: bool) -> (Value, Option<Value>) {
+pub(super) fn shorten_arguments(
+    raw: Option<&RawValue>,
+    with_excerpts: bool,
+) -> (Value, Option<Value>) {
     let Some(raw) = raw else {
         return (Value::Null, with_excerpts.then_some(Value::Null));
     };

@@ -71,7 +71,7 @@ impl Ending {
 }
 
 /// Returns the code of an error, even if it is sent as a result.
-pub fn code(outcome: &Outcome) -> Option<Code> {
+pub(super) fn code(outcome: &Outcome) -> Option<Code> {
     match outcome {
         Ok(Body::Tool(reply)) => reply.code,
         Ok(_) => None,

@@ -39,7 +39,7 @@ const MAX_NOTES: usize = 8;
 const MAX_DEPTH: usize = 16;
 
 /// Shortens the arguments of a call to the size limit. The ledger already cut long strings.
-pub fn arguments(arguments: &Value) -> Value {
+pub(super) fn arguments(arguments: &Value) -> Value {
     let mut left = RECENT_ARGUMENTS_BYTES;
     shorten(arguments, &mut left, 0)
 }
@@ -106,7 +106,7 @@ fn cut(text: &str, bytes: usize, left: &mut usize) -> Value {
 }
 
 /// Returns the argument that describes a call in a list, on one line; empty if there is none.
-pub fn subject(arguments: &Value) -> String {
+pub(super) fn subject(arguments: &Value) -> String {
     let Value::Object(members) = arguments else {
         return String::new();
     };
@@ -139,7 +139,7 @@ fn line(text: &str) -> String {
 
 /// Returns the reason of a failure, on one line: the notes below a program's output, or the start
 /// of the error message.
-pub fn reason(outcome: &Outcome) -> Option<String> {
+pub(super) fn reason(outcome: &Outcome) -> Option<String> {
     let text = match outcome {
         Ok(Body::Tool(reply)) => reply.content.iter().find_map(|block| match block {
             Content::Text(text) => Some(text.as_str()),
@@ -164,7 +164,7 @@ pub fn reason(outcome: &Outcome) -> Option<String> {
 }
 
 /// Returns the text of a reply, without the middle if it is long.
-pub fn reply_text(outcome: &Outcome) -> String {
+pub(super) fn reply_text(outcome: &Outcome) -> String {
     let mut cut = Cut::default();
     match outcome {
         Ok(Body::Tool(reply)) => {
@@ -196,7 +196,7 @@ pub fn reply_text(outcome: &Outcome) -> String {
 }
 
 /// Returns the background command that a call started.
-pub fn started(reply: &Outcome) -> Option<String> {
+pub(super) fn started(reply: &Outcome) -> Option<String> {
     let Ok(Body::Tool(reply)) = reply else {
         return None;
     };
@@ -204,7 +204,7 @@ pub fn started(reply: &Outcome) -> Option<String> {
 }
 
 /// Returns the undo number of a call's changes, and their size.
-pub fn undo(reply: &Outcome) -> Option<Value> {
+pub(super) fn undo(reply: &Outcome) -> Option<Value> {
     let Ok(Body::Tool(reply)) = reply else {
         return None;
     };

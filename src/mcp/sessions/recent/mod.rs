@@ -20,7 +20,7 @@ use std::time::Instant;
 use replay_base::limits::MAX_RECENT_PAGE;
 use ring::{Number, RecentCall, Ring};
 
-pub use summary::CallDescription;
+pub(super) use summary::CallDescription;
 
 /// Largest size of a page of remembered calls with more than one call, in bytes.
 const MAX_RECENT_PAGE_BYTES: usize = 2 * 1024 * 1024;

@@ -19,14 +19,14 @@ const OVERHEAD_BYTES: usize = 256;
 /// A pair of sequence numbers: one over all tenants, and one of the tenant alone. The latter does
 /// not reveal how much other tenants do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Number {
+pub(super) struct Number {
     pub all: u64,
     pub own: u64,
 }
 
 impl Number {
     /// Returns the number for this view.
-    pub const fn in_view(self, view: View<'_>) -> u64 {
+    pub(super) const fn in_view(self, view: View<'_>) -> u64 {
         match view {
             View::All => self.all,
             View::Only(_) => self.own,
@@ -36,7 +36,7 @@ impl Number {
 
 /// Recent calls of one tenant.
 #[derive(Debug, Default)]
-pub struct Ring {
+pub(super) struct Ring {
     /// Number of calls that have a number of the tenant's.
     numbered: u64,
     /// The tenant's number of the last change.
@@ -52,7 +52,7 @@ pub struct Ring {
 }
 
 #[derive(Debug)]
-pub struct RecentCall {
+pub(super) struct RecentCall {
     /// Number of its last change.
     pub seq: Number,
     id: Number,
@@ -65,7 +65,7 @@ pub struct RecentCall {
 
 impl RecentCall {
     /// Creates a call with a number over all tenants. The ring sets the other numbers.
-    pub fn new(id: u64, description: CallDescription) -> Self {
+    pub(super) fn new(id: u64, description: CallDescription) -> Self {
         let bytes = OVERHEAD_BYTES + description.bytes();
         Self {
             seq: Number::default(),
@@ -77,7 +77,7 @@ impl RecentCall {
     }
 
     /// Returns the summary for a list, as a JSON object.
-    pub fn summary(&self, view: View<'_>) -> String {
+    pub(super) fn summary(&self, view: View<'_>) -> String {
         format!(
             "{{\"id\":{},{}{}}}",
             self.id.in_view(view),
@@ -87,7 +87,7 @@ impl RecentCall {
     }
 
     /// Returns all details, as a JSON object.
-    pub fn whole(&self, view: View<'_>) -> String {
+    pub(super) fn whole(&self, view: View<'_>) -> String {
         let (id, summary, detail) = (
             self.id.in_view(view),
             self.description.summary(),
@@ -111,7 +111,7 @@ impl RecentCall {
 
 impl Ring {
     /// Adds a running call. Returns true if there was room for it.
-    pub fn begin(&mut self, seq: Number, mut entry: RecentCall) -> bool {
+    pub(super) fn begin(&mut self, seq: Number, mut entry: RecentCall) -> bool {
         let bytes = self.running_bytes + entry.bytes;
         let has_place = self.running.len() < MAX_RECENT_RUNNING && bytes <= MAX_RECENT_BYTES;
         if has_place {
@@ -124,7 +124,7 @@ impl Ring {
     }
 
     /// Stores the progress of a call. Returns true if it should be reported.
-    pub fn progress(&mut self, seq: Number, id: u64, progress: &str, now: Instant) -> bool {
+    pub(super) fn progress(&mut self, seq: Number, id: u64, progress: &str, now: Instant) -> bool {
         let Some(entry) = self.running.get_mut(&id) else {
             return false;
         };
@@ -143,7 +143,7 @@ impl Ring {
 
     /// Moves a call to the ended ones, and drops the oldest of these above the limits. Returns the
     /// first dropped call: its memory is freed outside the lock.
-    pub fn end(&mut self, seq: Number, mut entry: RecentCall) -> Option<RecentCall> {
+    pub(super) fn end(&mut self, seq: Number, mut entry: RecentCall) -> Option<RecentCall> {
         entry.id.own = match self.running.remove(&entry.id.all) {
             Some(begun) => {
                 self.running_bytes -= begun.bytes;
@@ -171,12 +171,16 @@ impl Ring {
     }
 
     /// Returns the running calls, ordered by number.
-    pub fn running(&self) -> impl Iterator<Item = &RecentCall> {
+    pub(super) fn running(&self) -> impl Iterator<Item = &RecentCall> {
         self.running.values()
     }
 
     /// Returns the calls that ended before `seq`, the last first.
-    pub fn ended_before(&self, view: View<'_>, seq: u64) -> impl Iterator<Item = &RecentCall> {
+    pub(super) fn ended_before(
+        &self,
+        view: View<'_>,
+        seq: u64,
+    ) -> impl Iterator<Item = &RecentCall> {
         let end = self
             .ended
             .partition_point(|entry| entry.seq.in_view(view) < seq);
@@ -184,7 +188,7 @@ impl Ring {
     }
 
     /// Returns the first call that changed after `seq`.
-    pub fn after(&self, view: View<'_>, seq: u64) -> Option<&RecentCall> {
+    pub(super) fn after(&self, view: View<'_>, seq: u64) -> Option<&RecentCall> {
         let ended = self.ended.get(
             self.ended
                 .partition_point(|entry| entry.seq.in_view(view) <= seq),
@@ -199,7 +203,7 @@ impl Ring {
     }
 
     /// Returns the call with this number.
-    pub fn find(&self, view: View<'_>, id: u64) -> Option<&RecentCall> {
+    pub(super) fn find(&self, view: View<'_>, id: u64) -> Option<&RecentCall> {
         self.running
             .values()
             .chain(&self.ended)

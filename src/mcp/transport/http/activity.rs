@@ -8,7 +8,7 @@ use super::admission::Seat;
 
 /// One connection, which lives as long as this is held.
 #[derive(Debug)]
-pub struct Activity {
+pub(super) struct Activity {
     began: Instant,
     /// Requests without a complete reply.
     open: AtomicUsize,
@@ -25,7 +25,7 @@ pub struct Activity {
 
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(super) enum State {
     /// Active.
     Good,
     /// It has had no request for a long time.
@@ -36,7 +36,7 @@ pub enum State {
 
 impl Activity {
     /// Creates the state of a new connection.
-    pub fn new(seat: Seat) -> Arc<Self> {
+    pub(super) fn new(seat: Seat) -> Arc<Self> {
         Arc::new(Self {
             began: Instant::now(),
             open: AtomicUsize::new(0),
@@ -49,7 +49,7 @@ impl Activity {
     }
 
     /// Registers a request.
-    pub fn open(self: &Arc<Self>) -> Open {
+    pub(super) fn open(self: &Arc<Self>) -> Open {
         self.open.fetch_add(1, Relaxed);
         self.asked.store(true, Relaxed);
         self.touch();
@@ -60,26 +60,26 @@ impl Activity {
     }
 
     /// Returns true if there was a request.
-    pub fn was_asked(&self) -> bool {
+    pub(super) fn was_asked(&self) -> bool {
         self.asked.load(Relaxed)
     }
 
-    pub fn touch(&self) {
+    pub(super) fn touch(&self) {
         self.moved_ms
             .store(self.began.elapsed().as_millis() as u64, Relaxed);
     }
 
     /// Sets the number of bytes to discard before the close.
-    pub fn linger(&self, bytes: u64) {
+    pub(super) fn linger(&self, bytes: u64) {
         self.linger_bytes.store(bytes, Relaxed);
     }
 
     /// Number of bytes to discard before the close.
-    pub fn lingers(&self) -> u64 {
+    pub(super) fn lingers(&self) -> u64 {
         self.linger_bytes.load(Relaxed)
     }
 
-    pub fn state(&self, idle: Duration, stall: Duration) -> State {
+    pub(super) fn state(&self, idle: Duration, stall: Duration) -> State {
         let moved = Duration::from_millis(self.moved_ms.load(Relaxed));
         let quiet = self.began.elapsed().saturating_sub(moved);
         if self.owed.load(Relaxed) > 0 && quiet >= stall {
@@ -94,14 +94,14 @@ impl Activity {
 
 /// A request, from its head to the last byte of its reply.
 #[derive(Debug)]
-pub struct Open {
+pub(super) struct Open {
     pub activity: Arc<Activity>,
     owes: bool,
 }
 
 impl Open {
     /// Records that the connection could take bytes of the reply now, or that there are none.
-    pub fn set_owing(&mut self, owes: bool) {
+    pub(super) fn set_owing(&mut self, owes: bool) {
         self.activity.touch();
         if owes != self.owes {
             self.owes = owes;

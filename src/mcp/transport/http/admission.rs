@@ -12,7 +12,7 @@ use super::peer::Peer;
 use super::tenant::{CounterGuard, Tenant};
 
 #[derive(Debug)]
-pub struct Places {
+pub(super) struct Places {
     most: usize,
     table: Mutex<Table>,
     /// Notified when a place becomes free.
@@ -30,11 +30,11 @@ struct Table {
 
 /// A place, and the receiver that signals that the connection must end. A dropped sender has no
 /// meaning.
-pub type SeatGrant = (Seat, oneshot::Receiver<()>);
+pub(super) type SeatGrant = (Seat, oneshot::Receiver<()>);
 
 /// Reason that there is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoPlace {
+pub(super) enum NoPlace {
     /// Tenants have all places.
     Full,
     /// All candidates for eviction are in their grace period.
@@ -42,7 +42,7 @@ pub enum NoPlace {
 }
 
 /// The place of one connection, until it is dropped.
-pub struct Seat {
+pub(super) struct Seat {
     places: Arc<Places>,
     number: u64,
     peer: Peer,
@@ -68,7 +68,7 @@ impl fmt::Debug for Seat {
 
 impl Places {
     /// Creates `most` free places.
-    pub fn new(most: usize) -> Arc<Self> {
+    pub(super) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most: most.max(1),
             table: Mutex::default(),
@@ -78,7 +78,7 @@ impl Places {
 
     /// Waits for a place for a connection from `peer`: a free one, or one of an evicted connection.
     /// Returns `None` if the connection should be refused, as others would wait behind it.
-    pub async fn take(self: &Arc<Self>, peer: Peer) -> Option<SeatGrant> {
+    pub(super) async fn take(self: &Arc<Self>, peer: Peer) -> Option<SeatGrant> {
         loop {
             let freed = self.freed.notified();
             match self.try_take(peer, Instant::now()) {
@@ -90,7 +90,7 @@ impl Places {
     }
 
     /// Waits until there are no connections.
-    pub async fn emptiness(&self) {
+    pub(super) async fn emptiness(&self) {
         loop {
             let freed = self.freed.notified();
             if self.lock().taken == 0 {
@@ -143,7 +143,7 @@ impl Places {
 impl Seat {
     /// Assigns the connection to a tenant, which protects it from eviction. Returns false if the
     /// tenant is at its connection limit. Later calls have no effect.
-    pub fn claim(&self, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>) -> bool {
+    pub(super) fn claim(&self, tenant: &Arc<Tenant>, shown: Option<[u8; 32]>) -> bool {
         if self.held.get().is_some() {
             return true;
         }
@@ -166,28 +166,28 @@ impl Seat {
 
 impl Seat {
     /// Address of the client.
-    pub fn peer(&self) -> Peer {
+    pub(super) fn peer(&self) -> Peer {
         self.peer
     }
 
     /// Returns true if the connection has a tenant.
-    pub fn is_claimed(&self) -> bool {
+    pub(super) fn is_claimed(&self) -> bool {
         self.held.get().is_some()
     }
 
     /// The client has sent bytes.
-    pub fn mark_speaking(&self) {
+    pub(super) fn mark_speaking(&self) {
         self.places.lock().anonymous.mark_speaking(self.number);
     }
 
     /// The client was refused, and the connection is about to close: its place can be taken at
     /// once.
-    pub fn mark_silent(&self) {
+    pub(super) fn mark_silent(&self) {
         self.places.lock().anonymous.mark_silent(self.number);
     }
 
     /// Returns a new receiver that signals the end of the connection, after an upgrade.
-    pub fn leave(&self) -> oneshot::Receiver<()> {
+    pub(super) fn leave(&self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         if let Some(Holder { tenant, shown, .. }) = self.held.get() {
             tenant.keep(self.number, *shown, sender);

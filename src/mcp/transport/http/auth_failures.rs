@@ -14,7 +14,7 @@ const HTTP_REFUSAL_LINE_MS: u64 = 60_000;
 
 /// Addresses of recent requests with unknown tokens.
 #[derive(Debug, Default)]
-pub struct Refusals(Mutex<Table>);
+pub(super) struct Refusals(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
@@ -40,14 +40,14 @@ struct LogLine {
 
 impl Refusals {
     /// Notes a request from this address.
-    pub fn note(&self, peer: Peer) {
+    pub(super) fn note(&self, peer: Peer) {
         if let Some(line) = self.count(peer, Instant::now()) {
             log(line);
         }
     }
 
     /// Logs the requests since the last line of each address.
-    pub fn sweep(&self) {
+    pub(super) fn sweep(&self) {
         self.due(Instant::now()).into_iter().for_each(log);
     }
 

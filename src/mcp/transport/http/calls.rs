@@ -39,7 +39,7 @@ const ENVELOPE_BYTES: usize = 384;
 
 /// Queue of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
+pub(super) enum Queue {
     /// None: the request is no tool call, and is answered at once.
     None,
     /// Queue of calls that work.
@@ -49,7 +49,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    pub fn of(method: &str, weight: Weight) -> Self {
+    pub(super) fn of(method: &str, weight: Weight) -> Self {
         match weight {
             Weight::Waits => Self::Waits,
             Weight::Quick | Weight::Light if method != "tools/call" => Self::None,
@@ -59,7 +59,7 @@ impl Queue {
 }
 
 /// Admitted work.
-pub enum Work {
+pub(super) enum Work {
     /// An admitted request, its message, and its queue.
     Request(Ticket, Message, Queue),
     /// The message of a batch, the ids of its requests, and its cancel token.
@@ -67,14 +67,14 @@ pub enum Work {
 }
 
 impl Work {
-    pub fn id(&self) -> Option<Id> {
+    pub(super) fn id(&self) -> Option<Id> {
         match self {
             Self::Request(ticket, ..) => Some(ticket.id.clone()),
             Self::Batch(..) => None,
         }
     }
 
-    pub fn cancel(&self) -> &CancelToken {
+    pub(super) fn cancel(&self) -> &CancelToken {
         match self {
             Self::Request(ticket, ..) => &ticket.cancel,
             Self::Batch(_, _, cancel) => cancel,
@@ -84,7 +84,7 @@ impl Work {
 
 /// Runs the work of one client.
 #[derive(Clone)]
-pub struct CallRunner {
+pub(super) struct CallRunner {
     pub tenant: Arc<Tenant>,
     pub conversation: Arc<Conversation>,
     /// Destination of messages before the reply.
@@ -128,7 +128,7 @@ impl Outbox for InlineOutbox<'_> {
 impl CallRunner {
     /// Serves the work on its own task, which goes on if the client disconnects. The task of the
     /// connection notices the disconnect, and reads further messages.
-    pub fn start(self, place: QueuePlace, work: Work) -> Pending {
+    pub(super) fn start(self, place: QueuePlace, work: Work) -> Pending {
         Pending::Task(tokio::spawn(async move {
             let Some(permit) = self.inline_permit(&place, &work) else {
                 return self.serve(&place, work).await;

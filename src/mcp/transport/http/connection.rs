@@ -42,7 +42,7 @@ const BUFFER_BYTES: usize = 2 * MAX_HTTP_HEADER_BYTES;
 
 /// Serves a connection until either side ends it, or until `leave` is signalled. `seat` is released
 /// at the end.
-pub async fn serve(
+pub(super) async fn serve(
     context: Arc<Context>,
     stream: TcpStream,
     seat: Seat,

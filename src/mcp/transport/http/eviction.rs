@@ -22,7 +22,7 @@ const HTTP_STRANGER_GRACE_MS: u64 = 1000;
 
 /// All anonymous connections by number, each with the handle that ends it.
 #[derive(Debug)]
-pub struct AnonymousConnections<T> {
+pub(super) struct AnonymousConnections<T> {
     each: HashMap<u64, AnonymousConnection<T>>,
     by_peer: HashMap<Peer, Queue>,
     /// The last entry is evicted next.
@@ -70,7 +70,7 @@ impl<T> Default for AnonymousConnections<T> {
 
 impl<T> AnonymousConnections<T> {
     /// Adds a silent connection that arrived `now`. Numbers must increase.
-    pub fn insert(&mut self, number: u64, peer: Peer, now: Instant, leave: T) {
+    pub(super) fn insert(&mut self, number: u64, peer: Peer, now: Instant, leave: T) {
         self.each.insert(
             number,
             AnonymousConnection {
@@ -83,7 +83,7 @@ impl<T> AnonymousConnections<T> {
     }
 
     /// The connection has sent its first bytes.
-    pub fn mark_speaking(&mut self, number: u64) {
+    pub(super) fn mark_speaking(&mut self, number: u64) {
         if let Some(peer) = self.each.get(&number).map(|stranger| stranger.peer) {
             self.change(peer, |queue| {
                 queue.silent.remove(&number) && queue.speaking.insert(number)
@@ -92,7 +92,7 @@ impl<T> AnonymousConnections<T> {
     }
 
     /// The connection was refused, and will send no more.
-    pub fn mark_silent(&mut self, number: u64) {
+    pub(super) fn mark_silent(&mut self, number: u64) {
         if let Some(peer) = self.each.get(&number).map(|stranger| stranger.peer) {
             self.change(peer, |queue| {
                 queue.speaking.remove(&number) && queue.silent.insert(number)
@@ -101,7 +101,7 @@ impl<T> AnonymousConnections<T> {
     }
 
     /// Removes a connection, and returns the handle that ends it.
-    pub fn remove(&mut self, number: u64) -> Option<T> {
+    pub(super) fn remove(&mut self, number: u64) -> Option<T> {
         let AnonymousConnection { peer, leave, .. } = self.each.remove(&number)?;
         self.change(peer, |queue| {
             queue.silent.remove(&number) || queue.speaking.remove(&number)
@@ -110,14 +110,14 @@ impl<T> AnonymousConnections<T> {
     }
 
     /// Returns true if there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
     /// Evicts a connection for a new one from `peer`, where `places` is the total number. Returns
     /// `None` if all are in their grace period. It does not apply to silent connections, to an
     /// address with more connections than `peer` will have, and if half of the places are anonymous.
-    pub fn give_way(&mut self, peer: Peer, places: usize, now: Instant) -> Option<T> {
+    pub(super) fn give_way(&mut self, peer: Peer, places: usize, now: Instant) -> Option<T> {
         let &((most, is_silent, Reverse(number)), _) = self.ranking.last()?;
         let own = self.by_peer.get(&peer).map_or(0, Queue::count);
         let grace = Duration::from_millis(HTTP_STRANGER_GRACE_MS);

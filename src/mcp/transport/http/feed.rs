@@ -23,13 +23,13 @@ pub struct Feed {
 
 /// Receiving end.
 #[derive(Debug)]
-pub struct FeedReceiver {
+pub(super) struct FeedReceiver {
     receiver: UnboundedReceiver<Item>,
     waiting: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
-pub enum Item {
+pub(super) enum Item {
     /// A notification, or a request of the server.
     Message(Vec<u8>),
     Answer(EncodedReply),
@@ -38,7 +38,7 @@ pub enum Item {
 }
 
 impl Item {
-    pub fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Self::Message(bytes) => bytes,
             Self::Answer(answer) => &answer.bytes,
@@ -47,7 +47,7 @@ impl Item {
     }
 }
 
-pub fn feed() -> (Feed, FeedReceiver) {
+pub(super) fn feed() -> (Feed, FeedReceiver) {
     let (sender, receiver) = unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
     (
@@ -102,7 +102,7 @@ impl Outbox for Feed {
 
 impl FeedReceiver {
     /// Polls for the next item; `None` after the end.
-    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Item>> {
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Item>> {
         let next = self.receiver.poll_recv(cx);
         if let Poll::Ready(Some(Item::End)) = &next {
             self.receiver.close();
@@ -115,7 +115,7 @@ impl FeedReceiver {
     }
 
     /// Returns the next item if it has arrived.
-    pub fn try_next(&mut self) -> Option<Item> {
+    pub(super) fn try_next(&mut self) -> Option<Item> {
         let item = self
             .receiver
             .try_recv()
@@ -128,14 +128,14 @@ impl FeedReceiver {
     }
 
     /// Waits for the next item.
-    pub async fn next(&mut self) -> Option<Item> {
+    pub(super) async fn next(&mut self) -> Option<Item> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 }
 
 /// Outbox of a client that can receive only the reply.
 #[derive(Debug)]
-pub struct NullOutbox;
+pub(super) struct NullOutbox;
 
 impl Outbox for NullOutbox {
     fn send(&self, _message: &[u8]) {}

@@ -5,14 +5,14 @@ use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderNam
 use crate::protocol::Mirrored;
 
 /// `Mcp-Session-Id` (2025-03-26, basic/transports.mdx).
-pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// Returns the text of a header that occurs once. A repeated or non-text header is an empty string,
 /// which matches nothing.
-pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+pub(super) fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     Some(if values.next().is_some() {
@@ -22,7 +22,7 @@ pub fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> 
     })
 }
 
-pub fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
+pub(super) fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
     Mirrored {
         version: single(headers, &PROTOCOL_VERSION),
         method: single(headers, &METHOD),
@@ -32,7 +32,7 @@ pub fn mirrored(headers: &HeaderMap) -> Mirrored<'_> {
 
 /// Returns true if `Content-Type` is JSON. Foreign pages can send other types without a preflight
 /// request.
-pub fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let kind = single(headers, &CONTENT_TYPE).unwrap_or_default();
     kind.split(';')
         .next()
@@ -42,7 +42,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the content coding of the body, if any (RFC 9110, 8.4).
-pub fn coding(headers: &HeaderMap) -> Option<String> {
+pub(super) fn coding(headers: &HeaderMap) -> Option<String> {
     let codings = headers
         .get_all(CONTENT_ENCODING)
         .iter()
@@ -53,7 +53,7 @@ pub fn coding(headers: &HeaderMap) -> Option<String> {
         .map(str::to_owned)
 }
 
-pub fn accept(headers: &HeaderMap) -> Accept {
+pub(super) fn accept(headers: &HeaderMap) -> Accept {
     Accept::of(
         headers
             .get_all(ACCEPT)
@@ -64,7 +64,7 @@ pub fn accept(headers: &HeaderMap) -> Accept {
 
 /// Media types that the client accepts (RFC 9110, 12.5.1): one JSON text, or an event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Accept {
+pub(super) struct Accept {
     /// `application/json`; also without an `Accept` header.
     pub json: bool,
     /// `text/event-stream`. Must be listed by name: `*/*` means JSON.
@@ -73,7 +73,7 @@ pub struct Accept {
 
 impl Accept {
     /// Parses the values of all `Accept` headers.
-    pub fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+    pub(super) fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let mut said = false;
         let mut accept = Self {
             json: false,
@@ -107,7 +107,7 @@ impl Accept {
     }
 
     /// Returns true if the client accepts neither.
-    pub fn is_nothing(self) -> bool {
+    pub(super) fn is_nothing(self) -> bool {
         !self.json && !self.events
     }
 }

@@ -10,7 +10,7 @@ use super::message::EncodedReply;
 /// A reply in progress; `None` means no reply. Dropping it does not stop the work; a [`Hangup`]
 /// does.
 #[derive(Debug)]
-pub enum Pending {
+pub(super) enum Pending {
     Known(Option<EncodedReply>),
     /// A task computes the reply.
     Task(JoinHandle<Option<EncodedReply>>),
@@ -29,15 +29,15 @@ impl Future for Pending {
 }
 
 /// Runs its work when dropped, unless disarmed: the client has disconnected early.
-pub struct Hangup(Option<Box<dyn FnOnce() + Send>>);
+pub(super) struct Hangup(Option<Box<dyn FnOnce() + Send>>);
 
 impl Hangup {
-    pub fn new(work: impl FnOnce() + Send + 'static) -> Self {
+    pub(super) fn new(work: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(work)))
     }
 
     /// Drops the work without running it.
-    pub fn disarm(mut self) {
+    pub(super) fn disarm(mut self) {
         self.0 = None;
     }
 }

@@ -22,22 +22,22 @@ use super::activity::Activity;
 const DISCARD_BYTES: usize = 16 * 1024;
 
 /// A bidirectional byte stream.
-pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 /// A TCP connection with two owners: the task that moves its bytes, and the one that waits for its
 /// end.
 #[derive(Clone, Debug)]
-pub struct Socket(Arc<TcpStream>);
+pub(super) struct Socket(Arc<TcpStream>);
 
 impl Socket {
-    pub fn new(stream: TcpStream) -> Self {
+    pub(super) fn new(stream: TcpStream) -> Self {
         Self(Arc::new(stream))
     }
 
     /// Waits until the other side has closed its sending half or is gone, even if input is unread.
-    pub async fn ended(&self) {
+    pub(super) async fn ended(&self) {
         // Only urgent data is requested, so that the end is the only event (tokio's
         // `Ready::is_priority`).
         while let Ok(ready) = self.0.ready(Interest::PRIORITY).await {
@@ -124,7 +124,7 @@ impl AsyncWrite for Socket {
 }
 
 /// A connection with bytes returned to it, a write timeout and a lingering close.
-pub struct GuardedStream {
+pub(super) struct GuardedStream {
     inner: Box<dyn Duplex>,
     ahead: Bytes,
     stall: Duration,
@@ -176,7 +176,7 @@ impl Lingering {
 impl GuardedStream {
     /// Reads `ahead` first. A write without progress for `stall` fails. Before the close,
     /// `activity` gives the number of bytes to discard.
-    pub fn new(
+    pub(super) fn new(
         inner: Box<dyn Duplex>,
         ahead: Bytes,
         stall: Duration,

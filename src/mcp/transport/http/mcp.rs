@@ -67,7 +67,7 @@ enum AdmittedWork {
 }
 
 /// Serves a POST request, whose body may pause for at most `silence`.
-pub async fn post(
+pub(super) async fn post(
     limits: Limits,
     silence: Duration,
     Client { tenant, token }: &Client,
@@ -480,7 +480,7 @@ fn session_id<'a>(headers: &'a HeaderMap, tenant: &Tenant) -> Result<&'a str, Bo
 }
 
 /// Error reply without a session: only POST is possible.
-pub fn only_post() -> Reply {
+pub(super) fn only_post() -> Reply {
     let text = "without `Mcp-Session-Id` only POST is allowed";
     let mut reply = refuse(StatusCode::METHOD_NOT_ALLOWED, Code::InvalidRequest, text);
     reply
@@ -490,7 +490,7 @@ pub fn only_post() -> Reply {
 }
 
 /// Opens the event stream of a session's unsolicited messages.
-pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
+pub(super) fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
     let name = match session_id(headers, tenant) {
         Ok(name) => name.to_owned(),
         Err(refusal) => return *refusal,
@@ -507,7 +507,7 @@ pub fn listen(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
     events(ReplyBody::events(None, fed, None, Some(hangup)))
 }
 
-pub fn end(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
+pub(super) fn end(tenant: &Arc<Tenant>, headers: &HeaderMap) -> Reply {
     match session_id(headers, tenant) {
         Ok(name) if tenant.sessions.close(name) => empty(StatusCode::NO_CONTENT),
         Ok(_) => no_session(None),

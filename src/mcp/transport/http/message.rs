@@ -8,7 +8,7 @@ use crate::protocol::Code;
 
 /// A message of a client.
 #[derive(Debug, Default)]
-pub struct Message {
+pub(super) struct Message {
     pub bytes: Vec<u8>,
     /// `true` once a fragment was received, even an empty one.
     pub is_within: bool,
@@ -17,7 +17,7 @@ pub struct Message {
 
 impl Message {
     /// Appends bytes if the account has memory for them.
-    pub fn add(&mut self, account: &Account, bytes: &[u8]) -> Result<(), Exhausted> {
+    pub(super) fn add(&mut self, account: &Account, bytes: &[u8]) -> Result<(), Exhausted> {
         match &mut self.room {
             Some(room) => room.try_grow(bytes.len())?,
             None => self.room = Some(account.try_take(bytes.len(), Purpose::request(bytes.len()))?),

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Allowed values of `Host` and `Origin`.
 #[derive(Clone, Debug)]
-pub struct Guard {
+pub(super) struct Guard {
     /// Host names and addresses besides those of this machine, in lower case, without ports. `None`
     /// allows any name.
     hosts: Option<Vec<String>>,
@@ -16,7 +16,7 @@ pub struct Guard {
 
 /// Origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequestOrigin {
+pub(super) enum RequestOrigin {
     /// No page, or a page of this server.
     Own,
     /// A page that the operator allows.
@@ -28,7 +28,7 @@ pub enum RequestOrigin {
 impl Guard {
     /// Creates the guard of a server at `bound`. A server that other machines reach cannot know its
     /// names. It checks them only if the operator lists some.
-    pub fn new(bound: SocketAddr, hosts: &[String], origins: &[String]) -> Self {
+    pub(super) fn new(bound: SocketAddr, hosts: &[String], origins: &[String]) -> Self {
         let checked = bound.ip().is_loopback() || !hosts.is_empty();
         let hosts = checked.then(|| hosts.iter().map(|host| host.to_ascii_lowercase()).collect());
         let origins = origins
@@ -39,7 +39,7 @@ impl Guard {
     }
 
     /// Returns true if requests for this host, as in the header, are allowed.
-    pub fn allows_host(&self, authority: Option<&str>) -> bool {
+    pub(super) fn allows_host(&self, authority: Option<&str>) -> bool {
         let Some(hosts) = &self.hosts else {
             return true;
         };
@@ -53,7 +53,7 @@ impl Guard {
     }
 
     /// Classifies the `Origin` of a request for this host.
-    pub fn origin(&self, origin: Option<&str>, authority: Option<&str>) -> RequestOrigin {
+    pub(super) fn origin(&self, origin: Option<&str>, authority: Option<&str>) -> RequestOrigin {
         let Some(origin) = origin.map(str::to_ascii_lowercase) else {
             return RequestOrigin::Own;
         };

@@ -20,7 +20,12 @@ use crate::sessions::{Admission, Families, Ledger, Session};
 const MAX_PAGES: usize = 100;
 
 /// `/health/detailed`, as JSON.
-pub fn health(roster: &Roster, ledger: &Ledger, uptime: Duration, tenant: &Arc<Tenant>) -> String {
+pub(super) fn health(
+    roster: &Roster,
+    ledger: &Ledger,
+    uptime: Duration,
+    tenant: &Arc<Tenant>,
+) -> String {
     let tenants: Vec<Value> = roster
         .seen_by(tenant)
         .iter()
@@ -58,14 +63,14 @@ pub fn health(roster: &Roster, ledger: &Ledger, uptime: Duration, tenant: &Arc<T
 
 /// Counters of the whole server, which only operators see.
 #[derive(Clone, Copy)]
-pub struct ServerCounters {
+pub(super) struct ServerCounters {
     pub unauthorized: u64,
     /// Number of exported spans, and of dropped spans.
     pub spans: Option<(u64, u64)>,
 }
 
 /// `/metrics`, in the text format of Prometheus.
-pub fn metrics(
+pub(super) fn metrics(
     roster: &Roster,
     whole: ServerCounters,
     uptime: Duration,
@@ -189,7 +194,7 @@ fn tools(tenant: &Tenant) -> Vec<Value> {
 
 /// `/openapi.json`: `POST /mcp` with one schema per tool (`OpenAPI` 3.1.1, whose schemas are those
 /// of JSON Schema 2020-12).
-pub fn openapi(tenant: &Tenant) -> String {
+pub(super) fn openapi(tenant: &Tenant) -> String {
     let mut schemas = Map::new();
     let mut calls = Vec::new();
     for tool in tools(tenant) {
@@ -285,10 +290,10 @@ pub fn openapi(tenant: &Tenant) -> String {
 }
 
 /// Links to other pages of this server.
-pub const ELSEWHERE: &str = "<nav aria-label=\"Pages\"><a href=\"./\">Calls</a><a href=\"docs\" aria-current=\"page\">Tools</a></nav>";
+pub(super) const ELSEWHERE: &str = "<nav aria-label=\"Pages\"><a href=\"./\">Calls</a><a href=\"docs\" aria-current=\"page\">Tools</a></nav>";
 
 /// `/docs`: the tools as a self-contained page.
-pub fn docs(tenant: &Tenant) -> String {
+pub(super) fn docs(tenant: &Tenant) -> String {
     let tools = tools(tenant);
     let mut page = begin("tools", ELSEWHERE);
     // A write to a `String` cannot fail.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 /// An address of a client: an IPv4 address, or the /64 network of an IPv6 address, since each
 /// subscriber has a whole network (RFC 6177, section 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Peer(IpAddr);
+pub(super) struct Peer(IpAddr);
 
 impl From<IpAddr> for Peer {
     fn from(address: IpAddr) -> Self {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug)]
-pub struct Bucket {
+pub(super) struct Bucket {
     per_minute: f64,
     most: f64,
     left: f64,
@@ -12,7 +12,7 @@ pub struct Bucket {
 
 impl Bucket {
     /// Creates a full bucket. A rate of 0 means no limit.
-    pub fn new(per_minute: u64, burst: u64, now: Instant) -> Self {
+    pub(super) fn new(per_minute: u64, burst: u64, now: Instant) -> Self {
         let most = burst.max(1) as f64;
         Self {
             per_minute: per_minute as f64,
@@ -24,7 +24,7 @@ impl Bucket {
 
     /// Takes `count` tokens. The error is the time until they are available. A full bucket grants
     /// more than it holds, and goes into debt.
-    pub fn take(&mut self, count: usize, now: Instant) -> Result<(), Duration> {
+    pub(super) fn take(&mut self, count: usize, now: Instant) -> Result<(), Duration> {
         if self.per_minute == 0.0 {
             return Ok(());
         }

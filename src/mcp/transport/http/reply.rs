@@ -12,10 +12,10 @@ use super::reply_body::ReplyBody;
 use crate::protocol::{Code, Id, Revision, RpcError, render};
 
 /// An HTTP response.
-pub type Reply = Response<ReplyBody>;
+pub(super) type Reply = Response<ReplyBody>;
 
 /// Returns a response with this body. Proxies must not cache it, nor guess its type.
-pub fn reply(status: StatusCode, kind: &'static str, body: ReplyBody) -> Reply {
+pub(super) fn reply(status: StatusCode, kind: &'static str, body: ReplyBody) -> Reply {
     let mut reply = Response::new(body);
     *reply.status_mut() = status;
     let headers = reply.headers_mut();
@@ -28,17 +28,17 @@ pub fn reply(status: StatusCode, kind: &'static str, body: ReplyBody) -> Reply {
     reply
 }
 
-pub fn json(status: StatusCode, text: impl Into<Vec<u8>>) -> Reply {
+pub(super) fn json(status: StatusCode, text: impl Into<Vec<u8>>) -> Reply {
     reply(status, "application/json", ReplyBody::text(text))
 }
 
 /// Returns a response with a protocol message.
-pub fn message(status: StatusCode, answer: EncodedReply) -> Reply {
+pub(super) fn message(status: StatusCode, answer: EncodedReply) -> Reply {
     reply(status, "application/json", ReplyBody::whole(answer))
 }
 
 /// Returns an event stream.
-pub fn events(body: ReplyBody) -> Reply {
+pub(super) fn events(body: ReplyBody) -> Reply {
     let mut reply = reply(StatusCode::OK, "text/event-stream", body);
     let headers = reply.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -51,19 +51,19 @@ pub fn events(body: ReplyBody) -> Reply {
 }
 
 /// Returns a response without a body.
-pub fn empty(status: StatusCode) -> Reply {
+pub(super) fn empty(status: StatusCode) -> Reply {
     let mut reply = Response::new(ReplyBody::text(""));
     *reply.status_mut() = status;
     reply
 }
 
 /// Returns an error that belongs to no request.
-pub fn refuse(status: StatusCode, code: Code, message: impl Into<String>) -> Reply {
+pub(super) fn refuse(status: StatusCode, code: Code, message: impl Into<String>) -> Reply {
     refuse_as(status, None, RpcError::new(code, message))
 }
 
 /// Returns an error for the request with this id.
-pub fn refuse_as(status: StatusCode, id: Option<&Id>, error: RpcError) -> Reply {
+pub(super) fn refuse_as(status: StatusCode, id: Option<&Id>, error: RpcError) -> Reply {
     let mut bytes = Vec::new();
     render(&mut bytes, id, &Err(error), Revision::NEWEST_HANDSHAKE);
     json(status, bytes)
@@ -71,7 +71,7 @@ pub fn refuse_as(status: StatusCode, id: Option<&Id>, error: RpcError) -> Reply 
 
 /// Returns a temporary error, with at least one second in `Retry-After`: some clients would not
 /// wait at all otherwise.
-pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) -> Reply {
+pub(super) fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) -> Reply {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let seconds = seconds.max(1);
     let error = RpcError::new(Code::Internal, format!("{text}; try again in {seconds} s"));
@@ -82,7 +82,7 @@ pub fn later(status: StatusCode, id: Option<&Id>, wait: Duration, text: &str) ->
 
 /// Reason for a 401 reply.
 #[derive(Clone, Copy)]
-pub enum TokenFault {
+pub(super) enum TokenFault {
     Missing,
     /// The header has another scheme, no token, or occurs twice.
     Malformed,
@@ -90,7 +90,7 @@ pub enum TokenFault {
 }
 
 /// Error for a request without a valid token (RFC 6750, section 3).
-pub fn unauthorized(fault: TokenFault) -> Reply {
+pub(super) fn unauthorized(fault: TokenFault) -> Reply {
     let text = match fault {
         TokenFault::Missing => "a token is needed: send `Authorization: Bearer TOKEN`",
         TokenFault::Malformed => "`Authorization` must be `Bearer TOKEN`, and occur once",

@@ -25,7 +25,7 @@ const HTTP_CHUNK_BYTES: usize = 64 * 1024;
 const EVENTS_ALIVE_MS: u64 = 15_000;
 
 /// Bytes of a reply, with the resources held until the last byte is taken.
-pub struct ReplyBody {
+pub(super) struct ReplyBody {
     /// Bytes to send next.
     ready: Bytes,
     /// Holds the memory share of `ready`.
@@ -76,7 +76,7 @@ impl Source {
 
 impl ReplyBody {
     /// Returns a body of these bytes.
-    pub fn whole(mut answer: EncodedReply) -> Self {
+    pub(super) fn whole(mut answer: EncodedReply) -> Self {
         let ready = Bytes::from(std::mem::take(&mut answer.bytes));
         Self {
             ready,
@@ -91,25 +91,25 @@ impl ReplyBody {
     /// Attaches the unread request body, so that the request is not reset before the reply was
     /// sent.
     #[must_use]
-    pub fn holding(mut self, unread: Incoming) -> Self {
+    pub(super) fn holding(mut self, unread: Incoming) -> Self {
         self.unread = Some(Box::new(unread));
         self
     }
 
     /// Returns true if the reply holds an unread request body.
-    pub fn is_early(&self) -> bool {
+    pub(super) fn is_early(&self) -> bool {
         self.unread.is_some()
     }
 
     /// Takes the unread request body, and returns a receiver that ends when the reply was sent.
-    pub fn part(&mut self) -> Option<(Incoming, oneshot::Receiver<()>)> {
+    pub(super) fn part(&mut self) -> Option<(Incoming, oneshot::Receiver<()>)> {
         let unread = self.unread.take()?;
         let (leaving, left) = oneshot::channel();
         self.leaving = Some(leaving);
         Some((*unread, left))
     }
 
-    pub fn text(text: impl Into<Vec<u8>>) -> Self {
+    pub(super) fn text(text: impl Into<Vec<u8>>) -> Self {
         Self::whole(EncodedReply {
             bytes: text.into(),
             ..EncodedReply::default()
@@ -117,7 +117,7 @@ impl ReplyBody {
     }
 
     /// Returns a body of bytes that all replies share.
-    pub fn shared(ready: Bytes) -> Self {
+    pub(super) fn shared(ready: Bytes) -> Self {
         Self {
             ready,
             answer: EncodedReply::default(),
@@ -130,13 +130,13 @@ impl ReplyBody {
 
     /// Charges the bytes to the tenant until they are taken; `None` if unread replies take all its
     /// memory.
-    pub fn accounted(mut self, tenant: &Tenant) -> Option<Self> {
+    pub(super) fn accounted(mut self, tenant: &Tenant) -> Option<Self> {
         self.answer.room = Some(Arc::new(tenant.try_give_out(self.ready.len())?));
         Some(self)
     }
 
     /// Returns a stream of a single event.
-    pub fn single(mut answer: EncodedReply) -> Self {
+    pub(super) fn single(mut answer: EncodedReply) -> Self {
         let ready = event(&std::mem::take(&mut answer.bytes));
         Self {
             ready,
@@ -149,7 +149,7 @@ impl ReplyBody {
     }
 
     /// Returns a stream of `first`, the fed messages, and the `pending` reply if there is one.
-    pub fn events(
+    pub(super) fn events(
         first: Option<Item>,
         fed: FeedReceiver,
         pending: Option<Pending>,
@@ -164,7 +164,7 @@ impl ReplyBody {
     }
 
     /// Returns a stream of recent calls, until the server ends.
-    pub fn followed(follower: Follower) -> Self {
+    pub(super) fn followed(follower: Follower) -> Self {
         Self::later(
             Bytes::from_static(b":\n\n"),
             Source::Followed(follower),
@@ -200,7 +200,7 @@ impl ReplyBody {
 
     /// Attaches the request that it answers.
     #[must_use]
-    pub fn on(mut self, open: Open) -> Self {
+    pub(super) fn on(mut self, open: Open) -> Self {
         self.open = Some(open);
         self.set_owing(true);
         self

@@ -33,7 +33,7 @@ const HTTP_TENANT_LINGER_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Reads a body of at most `max_bytes`, with at most `silence` between two parts. Returns the error
 /// reply otherwise.
-pub async fn read(
+pub(super) async fn read(
     tenant: &Arc<Tenant>,
     mut body: Incoming,
     max_bytes: usize,
@@ -99,7 +99,7 @@ pub async fn read(
 /// Answers a request without using its body. A short body is read first, since some clients
 /// treat an early reply as a failure. Otherwise the reply is sent first, and holds the unread body
 /// so that the request is not reset (RFC 9113, 8.1).
-pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Reply {
+pub(super) async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Reply {
     let is_short = body.size_hint().lower() <= HTTP_UNREAD_BYTES as u64;
     // A client that sends `Expect` waits for the reply before the body.
     if is_short && !body.is_end_stream() && !head.contains_key(EXPECT) {
@@ -127,7 +127,7 @@ pub async fn pass_over(reply: Reply, head: &HeaderMap, mut body: Incoming) -> Re
 /// is read and discarded for a while. So a client that reads only after it has sent everything
 /// still gets the reply. HTTP/1 closes the connection then (RFC 9112, 9.6); HTTP/2 resets the
 /// request then (RFC 9113, 8.1).
-pub fn send(mut reply: Reply, open: Open, version: Version) -> Reply {
+pub(super) fn send(mut reply: Reply, open: Open, version: Version) -> Reply {
     let is_known = open.activity.seat.is_claimed();
     let most = if is_known {
         HTTP_TENANT_LINGER_BYTES

@@ -37,7 +37,7 @@ use crate::telemetry::Tracer;
 use crate::transport::stdio::Limits;
 
 /// State that all connections share.
-pub struct Context {
+pub(super) struct Context {
     pub guard: Guard,
     pub tenants: Arc<Roster>,
     /// The single tenant of a server without tokens.
@@ -71,7 +71,7 @@ impl Context {
     }
 }
 
-pub async fn answer(
+pub(super) async fn answer(
     context: Arc<Context>,
     open: Open,
     request: Request<Incoming>,

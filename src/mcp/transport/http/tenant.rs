@@ -31,7 +31,7 @@ const MAX_HTTP_WAITING_CALLS: usize = 256;
 const HTTP_ROOM_LOOK_MS: u64 = 10;
 
 /// Error message above the rate limit.
-pub const TOO_MANY: &str = "too many messages in a minute (--rate-limit)";
+pub(super) const TOO_MANY: &str = "too many messages in a minute (--rate-limit)";
 
 /// Limits of a tenant.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ impl BackgroundWork for NoBackgroundWork {
 }
 
 /// A client, as its request shows it.
-pub struct Client {
+pub(super) struct Client {
     pub tenant: Arc<Tenant>,
     /// SHA-256 of its token; `None` without tokens.
     pub token: Option<[u8; 32]>,
@@ -414,13 +414,13 @@ impl Tenant {
 }
 
 /// Returns the digest that identifies a token.
-pub fn digest_of(token: &str) -> [u8; 32] {
+pub(super) fn digest_of(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
 /// Finds the tenant of this token, and the token's digest. Always compares all tenants and all
 /// bytes, so the time reveals nothing about similar tokens.
-pub fn by_token<'a>(
+pub(super) fn by_token<'a>(
     tenants: &'a [Arc<Tenant>],
     token: &str,
 ) -> Option<(&'a Arc<Tenant>, [u8; 32])> {

@@ -25,22 +25,22 @@ impl Service for EmptyService {
 }
 
 /// Returns a conversation with a service whose results are empty.
-pub fn conversation() -> Arc<Conversation> {
+pub(super) fn conversation() -> Arc<Conversation> {
     Conversation::new(Session::new(Arc::new(EmptyService)))
 }
 
 /// Returns a tenant with empty results and this connection limit.
-pub fn tenant(name: &str, max_connections: usize) -> Arc<Tenant> {
+pub(super) fn tenant(name: &str, max_connections: usize) -> Arc<Tenant> {
     tenant_with(name, max_connections, Usage::default)
 }
 
 /// The same, with a usage report.
-pub fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
+pub(super) fn tenant_with(name: &str, max_connections: usize, usage: fn() -> Usage) -> Arc<Tenant> {
     tenant_serving(name, max_connections, usage, Arc::new(EmptyService))
 }
 
 /// Returns a tenant with this service, one call at a time.
-pub fn tenant_serving(
+pub(super) fn tenant_serving(
     name: &str,
     max_connections: usize,
     usage: fn() -> Usage,

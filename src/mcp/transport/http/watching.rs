@@ -43,7 +43,7 @@ const NEEDS_TOKEN: &str = "data-token=\"needed\"";
 const USUAL_PAGE: usize = 200;
 
 /// The static pages, and the content security policy of all pages.
-pub struct Pages {
+pub(super) struct Pages {
     calls: StaticPage,
     gate: StaticPage,
     tools_policy: Option<HeaderValue>,
@@ -57,7 +57,7 @@ struct StaticPage {
 
 impl Pages {
     /// Creates the pages of a server with or without tokens.
-    pub fn new(needs_token: bool) -> Self {
+    pub(super) fn new(needs_token: bool) -> Self {
         let page = if needs_token {
             PAGE.to_owned()
         } else {
@@ -76,17 +76,17 @@ impl Pages {
     }
 
     /// `GET /`.
-    pub fn calls(&self) -> Reply {
+    pub(super) fn calls(&self) -> Reply {
         self.calls.answer()
     }
 
     /// `GET /docs` of a browser, which cannot send a token by itself.
-    pub fn gate(&self) -> Reply {
+    pub(super) fn gate(&self) -> Reply {
         self.gate.answer()
     }
 
     /// `GET /docs` with a token.
-    pub fn tools(&self, text: impl Into<Vec<u8>>) -> Reply {
+    pub(super) fn tools(&self, text: impl Into<Vec<u8>>) -> Reply {
         page_reply(ReplyBody::text(text), self.tools_policy.as_ref())
     }
 }
@@ -152,7 +152,7 @@ fn view(tenant: &Tenant) -> View<'_> {
 }
 
 /// `GET /activity`: the server, running calls, and the requested page of ended calls.
-pub fn list(
+pub(super) fn list(
     recent: &Recent,
     roster: &Roster,
     uptime: Duration,
@@ -208,7 +208,7 @@ fn describe(tenant: &Tenant) -> Value {
 }
 
 /// `GET /activity/ID`: all details of one call.
-pub fn detail(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
+pub(super) fn detail(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
     let found = id
         .parse()
         .ok()
@@ -224,7 +224,7 @@ pub fn detail(recent: &Recent, tenant: &Tenant, id: &str) -> Reply {
 }
 
 /// `GET /activity/stream`: an event stream of calls, from `Last-Event-ID` on.
-pub fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Reply {
+pub(super) fn stream(recent: &Arc<Recent>, tenant: &Tenant, headers: &HeaderMap) -> Reply {
     let from = single(headers, &HeaderName::from_static("last-event-id"));
     if let Some(follower) = recent.follow(view(tenant), from) {
         return events(ReplyBody::followed(follower));

@@ -53,7 +53,7 @@ const KEY_BYTES: usize = 16;
 
 /// Switches the connection to a `WebSocket`, which ends when `stop` becomes true. Returns `open` if
 /// the connection stays HTTP.
-pub fn upgrade(
+pub(super) fn upgrade(
     limits: Limits,
     stop: &watch::Receiver<bool>,
     client: Client,

@@ -18,7 +18,7 @@ const BASIC: GeneralPurpose = GeneralPurpose::new(
 
 /// Replaces the stand-in by the secret, in Basic tokens too (RFC 7617). Their new form is added to
 /// `written`.
-pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut Vec<Pair>) {
+pub(super) fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut Vec<Pair>) {
     replace(value, stand_in, secret);
     let Some((token, mut plain)) = basic(value) else {
         return;
@@ -43,7 +43,7 @@ pub fn fill(value: &mut Vec<u8>, stand_in: &[u8], secret: &[u8], written: &mut V
 /// Forms of a secret inside base64 (RFC 4648, 4 and 5), each with that of its stand-in. There is
 /// one for each offset in a group of three bytes, without the characters that depend on its
 /// neighbours.
-pub fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
+pub(super) fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
         for before in 0..3_usize {
@@ -64,7 +64,7 @@ pub fn in_base64(secret: &[u8], stand_in: &[u8]) -> Vec<Pair> {
 }
 
 /// Returns true if the value, or the decoded Basic token, contains the stand-in.
-pub fn holds(value: &[u8], stand_in: &[u8]) -> bool {
+pub(super) fn holds(value: &[u8], stand_in: &[u8]) -> bool {
     let finds = |text: &[u8]| memmem::find(text, stand_in).is_some();
     finds(value) || basic(value).is_some_and(|(_, plain)| finds(&plain))
 }

@@ -20,7 +20,7 @@ use super::request::RequestLine;
 use super::rule::Destination;
 
 /// Minimum length of a secret, in bytes. A shorter one may occur in an answer by chance.
-pub const MIN_SECRET_BYTES: usize = 8;
+pub(super) const MIN_SECRET_BYTES: usize = 8;
 /// Maximum length of a secret, in bytes. It has to fit into an HTTP head.
 pub const MAX_SECRET_BYTES: usize = 8192;
 

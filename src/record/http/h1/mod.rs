@@ -8,10 +8,10 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
-pub use play::{ReceivedRequest, RequestParser, RequestStep, unanswered_call};
-pub use reader::{Malformed, Message};
-pub use render::{Rendered, closes, refusal, render};
-pub use tap::{ConnectionEnd, ProtocolChange, Tap};
+pub(crate) use play::{ReceivedRequest, RequestParser, RequestStep, unanswered_call};
+pub(crate) use reader::{Malformed, Message};
+pub(crate) use render::{Rendered, closes, refusal, render};
+pub(crate) use tap::{ConnectionEnd, ProtocolChange, Tap};
 
 use std::time::SystemTime;
 
@@ -19,12 +19,12 @@ use crate::call::{Content, Exchange, Http, HttpRequest, HttpResponse, Link, Targ
 use crate::http::coding;
 
 /// Returns the first field of this (lower-case) name as text.
-pub fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(headers: &'a [(String, Vec<u8>)], name: &str) -> Option<&'a str> {
     values(headers, name).next().flatten()
 }
 
 /// Returns true if a list field contains this token.
-pub fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
+pub(crate) fn has_token(headers: &[(String, Vec<u8>)], name: &str, token: &str) -> bool {
     values(headers, name).flatten().any(|value| {
         value
             .split(',')
@@ -43,7 +43,7 @@ fn values<'a>(
 }
 
 /// Returns a call on a connection; its content type decides between HTTP and gRPC.
-pub fn exchange(
+pub(crate) fn exchange(
     link: &Link,
     request: HttpRequest,
     response: Option<HttpResponse>,
@@ -65,7 +65,7 @@ pub fn exchange(
 }
 
 /// Parses an authority into host and port, with the scheme's default port.
-pub fn authority(text: &str, default_port: u16) -> Option<Target> {
+pub(crate) fn authority(text: &str, default_port: u16) -> Option<Target> {
     let text = text.rsplit('@').next().unwrap_or(text);
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']')?;
@@ -84,7 +84,7 @@ pub fn authority(text: &str, default_port: u16) -> Option<Target> {
 
 /// Returns the request of a message, and its target if the head has one (absolute-form, RFC 9112,
 /// 3.2.2).
-pub fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
+pub(crate) fn request(message: Message, tls: bool) -> (HttpRequest, Option<Target>) {
     let mut scheme = if tls { "https" } else { "http" };
     let mut host = field(&message.headers, "host")
         .unwrap_or_default()

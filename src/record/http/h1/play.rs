@@ -11,7 +11,7 @@ use super::tap::tunnel;
 use super::{exchange, field, request};
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReceivedRequest {
+pub(crate) struct ReceivedRequest {
     pub request: HttpRequest,
     pub target: Target,
     /// `true` for an encrypted connection to the target.
@@ -26,7 +26,7 @@ pub struct ReceivedRequest {
 impl ReceivedRequest {
     /// Returns the request as an origin server expects it. Requests to a proxy name the full URL
     /// (absolute-form, RFC 9112, 3.2.2), which not all servers accept.
-    pub fn origin_form(&self) -> Vec<u8> {
+    pub(crate) fn origin_form(&self) -> Vec<u8> {
         let end = memchr::memchr(b'\n', &self.raw).unwrap_or(0);
         let line = String::from_utf8_lossy(&self.raw[..end]);
         let mut words = line.split_ascii_whitespace();
@@ -44,12 +44,12 @@ impl ReceivedRequest {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum RequestStep {
+pub(crate) enum RequestStep {
     Continue,
     Answer(Box<ReceivedRequest>),
 }
 
-pub fn unanswered_call(link: &Link, asked: &ReceivedRequest) -> Exchange {
+pub(crate) fn unanswered_call(link: &Link, asked: &ReceivedRequest) -> Exchange {
     let now = SystemTime::now();
     let link = Link {
         target: asked.target.clone(),
@@ -60,7 +60,7 @@ pub fn unanswered_call(link: &Link, asked: &ReceivedRequest) -> Exchange {
 }
 
 #[derive(Debug)]
-pub struct RequestParser {
+pub(crate) struct RequestParser {
     link: Link,
     reader: Reader,
     /// Received bytes that are not parsed yet. After the last request, these begin a tunnel or
@@ -74,7 +74,7 @@ pub struct RequestParser {
 impl RequestParser {
     /// Creates a parser for a new connection. `keep_raw` keeps the bytes of requests for
     /// forwarding.
-    pub fn new(link: Link, keep_raw: bool) -> Self {
+    pub(crate) fn new(link: Link, keep_raw: bool) -> Self {
         let reader = Reader::requests(MAX_RECORDED_BODY_BYTES);
         Self {
             link,
@@ -86,16 +86,16 @@ impl RequestParser {
         }
     }
 
-    pub fn buffered_bytes(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         self.reader.buffered_bytes() + self.raw.len() + self.waiting.len()
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.reader.is_idle() && self.waiting.is_empty()
     }
 
     /// Returns the next step for the received bytes; `None` if more bytes are needed.
-    pub fn next(&mut self) -> Result<Option<RequestStep>, Malformed> {
+    pub(crate) fn next(&mut self) -> Result<Option<RequestStep>, Malformed> {
         while !self.waiting.is_empty() {
             let mut input = self.waiting.as_slice();
             let whole = self.reader.take(&mut input, ExpectedBody::Other)?;

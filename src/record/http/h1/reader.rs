@@ -8,7 +8,7 @@ use super::{field, has_token};
 
 /// A message after transfer decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message {
+pub(crate) struct Message {
     pub version: HttpVersion,
     /// Method of a request, as sent; empty for a response.
     pub method: String,
@@ -27,7 +27,7 @@ pub struct Message {
 
 /// Request kinds that determine the end of a response (RFC 9112, 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExpectedBody {
+pub(super) enum ExpectedBody {
     /// A request whose response has a body.
     Other,
     /// HEAD: the response has no body, despite its fields.
@@ -37,7 +37,7 @@ pub enum ExpectedBody {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub(crate) struct Malformed;
 
 /// Parser state, including the framing of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ enum ParserState {
 }
 
 #[derive(Debug)]
-pub struct Reader {
+pub(super) struct Reader {
     requests: bool,
     cap: usize,
     stage: ParserState,
@@ -62,7 +62,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub fn requests(cap: usize) -> Self {
+    pub(super) fn requests(cap: usize) -> Self {
         Self {
             requests: true,
             cap,
@@ -72,7 +72,7 @@ impl Reader {
         }
     }
 
-    pub fn responses(cap: usize) -> Self {
+    pub(super) fn responses(cap: usize) -> Self {
         Self {
             requests: false,
             ..Self::requests(cap)
@@ -80,15 +80,15 @@ impl Reader {
     }
 
     /// Returns the current message, once its head is complete.
-    pub fn head(&self) -> Option<&Message> {
+    pub(super) fn head(&self) -> Option<&Message> {
         self.message.as_ref()
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.message.is_none() && self.line.is_empty()
     }
 
-    pub fn buffered_bytes(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         self.line.len()
             + self
                 .message
@@ -96,7 +96,7 @@ impl Reader {
                 .map_or(0, |message| message.body.len())
     }
 
-    pub fn discard_body(&mut self) {
+    pub(super) fn discard_body(&mut self) {
         if let Some(message) = &mut self.message {
             message.too_long = true;
             message.body = Vec::new();
@@ -105,7 +105,7 @@ impl Reader {
 
     /// Consumes input until a message is complete. `Ok(None)` with an empty input means that more
     /// input is needed. With input left, it means that a head was completed.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         input: &mut &[u8],
         expected: ExpectedBody,
@@ -187,7 +187,7 @@ impl Reader {
 
     /// Returns the unfinished message when the connection ends. The flag is true if that end is its
     /// framing.
-    pub fn end(&mut self) -> Option<(Message, bool)> {
+    pub(super) fn end(&mut self) -> Option<(Message, bool)> {
         let whole = self.stage == ParserState::UntilClose;
         self.finish().map(|message| (message, whole))
     }

@@ -9,7 +9,7 @@ use crate::http::coding;
 use super::{field, has_token};
 
 /// Returns true if the connection ends with this response (RFC 9112, 9.3).
-pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
+pub(crate) fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
     let bodiless = is_bodiless(request, response);
     let unframed = field(&response.headers, "content-length").is_none() && !is_chunked(response);
     is_partial(response)
@@ -23,7 +23,7 @@ pub fn closes(request: &HttpRequest, response: &HttpResponse) -> bool {
 /// A response in its sent form. It borrows the recorded body where possible, since bodies can be
 /// long.
 #[derive(Debug)]
-pub struct Rendered<'a> {
+pub(crate) struct Rendered<'a> {
     /// The head, plus the framing before the body.
     pub head: Vec<u8>,
     pub body: Cow<'a, [u8]>,
@@ -32,14 +32,14 @@ pub struct Rendered<'a> {
 }
 
 impl Rendered<'_> {
-    pub fn whole(self) -> Vec<u8> {
+    pub(crate) fn whole(self) -> Vec<u8> {
         [&self.head[..], &self.body, &self.tail].concat()
     }
 }
 
 /// Serializes a recorded response to a request: its fields in order, with the framing that its
 /// current body needs.
-pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered<'a> {
+pub(crate) fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered<'a> {
     let bodiless = is_bodiless(request, response);
     let truncated = is_partial(response);
     let body = if bodiless {
@@ -120,7 +120,7 @@ pub fn render<'a>(request: &HttpRequest, response: &'a HttpResponse) -> Rendered
 }
 
 /// Returns a response of this server: no recording, or the real server is unreachable.
-pub fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
+pub(crate) fn refusal(status: u16, body: &serde_json::Value) -> HttpResponse {
     let mut body = serde_json::to_vec_pretty(body).unwrap_or_default();
     body.push(b'\n');
     HttpResponse {

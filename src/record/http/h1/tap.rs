@@ -16,7 +16,7 @@ const MAX_HTTP_PIPELINED: usize = 10_000;
 
 /// Change of protocol after the consumed bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProtocolChange {
+pub(crate) enum ProtocolChange {
     /// A tunnel to this target (CONNECT answered with 2xx).
     Tunnel(Target),
     /// Another protocol (status 101); `true` for `WebSocket`.
@@ -26,7 +26,7 @@ pub enum ProtocolChange {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConnectionEnd {
+pub(crate) struct ConnectionEnd {
     pub by: Side,
     /// `true` if the server completed its data while the program was still reading.
     pub server_ended: bool,
@@ -45,7 +45,7 @@ struct PendingRequest {
 }
 
 #[derive(Debug)]
-pub struct Tap {
+pub(crate) struct Tap {
     link: Link,
     requests: Reader,
     responses: Reader,
@@ -57,7 +57,7 @@ pub struct Tap {
 }
 
 impl Tap {
-    pub fn new(link: Link) -> Self {
+    pub(crate) fn new(link: Link) -> Self {
         Self {
             link,
             requests: Reader::requests(MAX_RECORDED_BODY_BYTES),
@@ -69,12 +69,12 @@ impl Tap {
     }
 
     /// Returns the exchanges since the last call that had too long bodies, without these bodies.
-    pub fn too_long(&mut self) -> Vec<Exchange> {
+    pub(crate) fn too_long(&mut self) -> Vec<Exchange> {
         std::mem::take(&mut self.too_long)
     }
 
     /// Returns the buffered bytes of incomplete calls.
-    pub fn buffered_bytes(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         let of = |waiting: &PendingRequest| {
             let call = waiting.call.as_ref().and_then(|call| call.content.http());
             let answer = waiting
@@ -89,7 +89,7 @@ impl Tap {
     }
 
     /// Discards the bodies of incomplete calls.
-    pub fn discard_bodies(&mut self) {
+    pub(crate) fn discard_bodies(&mut self) {
         self.requests.discard_body();
         self.responses.discard_body();
         for waiting in &mut self.waiting {
@@ -101,13 +101,13 @@ impl Tap {
         }
     }
 
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
 
     /// Observes bytes from one side and appends complete exchanges to `done`. With a change of
     /// protocol, returns the number of bytes that were still HTTP.
-    pub fn take(
+    pub(crate) fn take(
         &mut self,
         from: Side,
         bytes: &[u8],
@@ -245,7 +245,7 @@ impl Tap {
     }
 
     /// Finishes the pending exchanges when the connection ends.
-    pub fn end(&mut self, end: ConnectionEnd, at: SystemTime, done: &mut Vec<Exchange>) {
+    pub(crate) fn end(&mut self, end: ConnectionEnd, at: SystemTime, done: &mut Vec<Exchange>) {
         if let Some((message, whole)) = self.responses.end()
             && let Some(waiting) = self
                 .waiting

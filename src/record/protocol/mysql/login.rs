@@ -27,13 +27,13 @@ pub struct PasswordSubstitution {
 
 /// A request for a proof of the password: plugin and challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub(crate) struct Question {
     method: Vec<u8>,
     challenge: Vec<u8>,
 }
 
 #[derive(Debug)]
-pub struct Greeting {
+pub(crate) struct Greeting {
     /// The greeting without the plugin name at its end.
     payload: Vec<u8>,
     question: Question,
@@ -42,7 +42,7 @@ pub struct Greeting {
 
 /// The program's handshake response.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Hello {
+pub(crate) struct Hello {
     capabilities: u32,
     /// Longest packet, character set, filler.
     fixed: Vec<u8>,
@@ -56,7 +56,7 @@ pub struct Hello {
 
 /// Reaction to a message of the server.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Send this answer.
     Answer(Vec<u8>),
     Wait,
@@ -67,7 +67,7 @@ pub enum Next {
 }
 
 /// Returns the length of the next packet of a login, once it is complete.
-pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
+pub(crate) fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
     match packet::length(said)? {
         Some(length) if length > MAX_MESSAGE_BYTES => Err("a packet of the login is too long"),
         whole => Ok(whole.filter(|length| *length <= said.len())),
@@ -75,31 +75,31 @@ pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
 }
 
 /// Builds a packet with the sequence number after `before`.
-pub fn behind(before: &[u8], payload: &[u8]) -> Vec<u8> {
+pub(crate) fn behind(before: &[u8], payload: &[u8]) -> Vec<u8> {
     packet::message(packet::sequence(before).wrapping_add(1), payload)
 }
 
 /// Builds the error of a failed login.
-pub fn failure(before: &[u8], text: &str) -> Vec<u8> {
+pub(crate) fn failure(before: &[u8], text: &str) -> Vec<u8> {
     packet::error(packet::sequence(before).wrapping_add(1), text)
 }
 
-pub fn payload(message: &[u8]) -> &[u8] {
+pub(crate) fn payload(message: &[u8]) -> &[u8] {
     packet::payload(message)
 }
 
 /// Returns true if the server sends an error instead of a greeting.
-pub fn is_refusal(message: &[u8]) -> bool {
+pub(crate) fn is_refusal(message: &[u8]) -> bool {
     packet::code(message) == Some(0xff)
 }
 
 /// Returns true if a program requests TLS before its login.
-pub fn asks_for_tls(message: &[u8]) -> bool {
+pub(crate) fn asks_for_tls(message: &[u8]) -> bool {
     matches!(payload(message), [a, b, c, d, rest @ ..] if rest.len() == 28 && u32::from_le_bytes([*a, *b, *c, *d]) & ENCRYPTION != 0)
 }
 
 impl Greeting {
-    pub fn read(message: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn read(message: &[u8]) -> Result<Self, Fault> {
         const ODD: Fault = "the server does not send the greeting of MySQL 5.5 or newer";
         let mut payload = packet::payload(message).to_vec();
         let mut rest = payload.strip_prefix(&[10]).ok_or(ODD)?;
@@ -130,13 +130,13 @@ impl Greeting {
     }
 
     /// Returns the greeting for the program, with a plugin that all clients know.
-    pub fn to_client(&self) -> Vec<u8> {
+    pub(crate) fn to_client(&self) -> Vec<u8> {
         packet::message(0, &[&self.payload[..], NATIVE, b"\0"].concat())
     }
 }
 
 impl Hello {
-    pub fn read(message: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn read(message: &[u8]) -> Result<Self, Fault> {
         let mut rest = packet::payload(message);
         let fixed = packet::bytes(&mut rest, 32)?;
         let capabilities = u32::from_le_bytes([fixed[0], fixed[1], fixed[2], fixed[3]]);
@@ -174,7 +174,7 @@ impl Hello {
     }
 
     /// Returns the password whose stand-in the program has proved, or a request for a better proof.
-    pub fn secret<'a>(
+    pub(crate) fn secret<'a>(
         &self,
         greeting: &Greeting,
         known: &'a [PasswordSubstitution],
@@ -191,12 +191,12 @@ impl Hello {
 
     /// Returns true if the program expects the result of fast authentication before the final
     /// result.
-    pub fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.method == CACHING
     }
 
     /// Builds the request for TLS.
-    pub fn tls_request(&self) -> Vec<u8> {
+    pub(crate) fn tls_request(&self) -> Vec<u8> {
         packet::message(
             1,
             &[
@@ -208,7 +208,7 @@ impl Hello {
     }
 
     /// Returns the handshake response for the server, with this sequence number.
-    pub fn to_server(
+    pub(crate) fn to_server(
         &self,
         greeting: &Greeting,
         secret: &[u8],
@@ -244,12 +244,12 @@ impl Hello {
 
 impl Question {
     /// Returns the payload that requests a proof from a program.
-    pub fn asks(&self) -> Vec<u8> {
+    pub(crate) fn asks(&self) -> Vec<u8> {
         [b"\xfe", &self.method[..], b"\0", &self.challenge, b"\0"].concat()
     }
 
     /// Returns the password whose stand-in this proves.
-    pub fn answered<'a>(
+    pub(crate) fn answered<'a>(
         &self,
         proof: &[u8],
         known: &'a [PasswordSubstitution],
@@ -261,11 +261,16 @@ impl Question {
 }
 
 /// Payload that reports success of fast authentication by [`CACHING`].
-pub const ENOUGH: &[u8] = &[1, 3];
+pub(crate) const ENOUGH: &[u8] = &[1, 3];
 
 /// Returns the reaction to a message of the server. `is_tls`: the connection is encrypted.
 /// `is_here`: the server is on this machine.
-pub fn server_said(said: &[u8], secret: &[u8], is_tls: bool, is_here: bool) -> Result<Next, Fault> {
+pub(crate) fn server_said(
+    said: &[u8],
+    secret: &[u8],
+    is_tls: bool,
+    is_here: bool,
+) -> Result<Next, Fault> {
     const OTHER: Fault = "the server wants an unsupported login method; supported are \
         mysql_native_password, caching_sha2_password and mysql_clear_password";
     let clear = || [secret, b"\0"].concat();

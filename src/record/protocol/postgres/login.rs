@@ -8,7 +8,7 @@ use crate::protocol::dialogue::Fault;
 /// `AuthenticationCleartextPassword`.
 const ASK: [u8; 9] = [b'R', 0, 0, 0, 8, 0, 0, 0, 3];
 /// `SSLRequest`.
-pub const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+pub(crate) const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 const MECHANISM: &[u8] = b"SCRAM-SHA-256";
 /// Maximum length of a login message.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -28,12 +28,12 @@ enum LoginStage {
 
 /// Messages to send after a received message.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct LoginMessages {
+pub(crate) struct LoginMessages {
     pub to_client: Vec<u8>,
     pub to_server: Vec<u8>,
 }
 
-pub struct Login<'a> {
+pub(crate) struct Login<'a> {
     stage: LoginStage,
     nonce: String,
     /// Replaces the password that a program gives by the real one.
@@ -42,7 +42,7 @@ pub struct Login<'a> {
 
 /// Kind of a client's first message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beginning {
+pub(crate) enum Beginning {
     /// A request for TLS.
     Tls,
     /// A request for another encryption.
@@ -53,7 +53,7 @@ pub enum Beginning {
 }
 
 /// Returns the length and the kind of a client's first message, once it is complete.
-pub fn beginning(asked: &[u8]) -> Result<Option<(usize, Beginning)>, Fault> {
+pub(crate) fn beginning(asked: &[u8]) -> Result<Option<(usize, Beginning)>, Fault> {
     let Some(length) = opening_length(asked)?.filter(|length| *length <= asked.len()) else {
         return Ok(None);
     };
@@ -67,7 +67,7 @@ pub fn beginning(asked: &[u8]) -> Result<Option<(usize, Beginning)>, Fault> {
 }
 
 /// Returns the length of the next message of a login, once it is complete.
-pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
+pub(crate) fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
     match length(said)? {
         Some(length) if length > MAX_MESSAGE_BYTES => Err("a message of the login is too long"),
         whole => Ok(whole.filter(|length| *length <= said.len())),
@@ -75,13 +75,13 @@ pub fn next(said: &[u8]) -> Result<Option<usize>, Fault> {
 }
 
 /// Builds the error of a failed login.
-pub fn failure(text: &str) -> Vec<u8> {
+pub(crate) fn failure(text: &str) -> Vec<u8> {
     error("FATAL", text)
 }
 
 impl<'a> Login<'a> {
     /// Creates a login. `nonce` must consist of unpredictable printable characters without a comma.
-    pub fn new(nonce: String, real: &'a (dyn Fn(&[u8]) -> Vec<u8> + Sync)) -> Self {
+    pub(crate) fn new(nonce: String, real: &'a (dyn Fn(&[u8]) -> Vec<u8> + Sync)) -> Self {
         Self {
             stage: LoginStage::Begun,
             nonce,
@@ -90,11 +90,11 @@ impl<'a> Login<'a> {
     }
 
     /// Returns true if the server has accepted the program.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         matches!(self.stage, LoginStage::Done)
     }
 
-    pub fn server_said(&mut self, said: &[u8]) -> Result<LoginMessages, Fault> {
+    pub(crate) fn server_said(&mut self, said: &[u8]) -> Result<LoginMessages, Fault> {
         let on = || LoginMessages {
             to_client: said.to_vec(),
             ..LoginMessages::default()
@@ -148,7 +148,7 @@ impl<'a> Login<'a> {
         }
     }
 
-    pub fn client_said(&mut self, said: &[u8]) -> Result<LoginMessages, Fault> {
+    pub(crate) fn client_said(&mut self, said: &[u8]) -> Result<LoginMessages, Fault> {
         let given = said
             .strip_prefix(b"p")
             .and_then(|rest| rest.get(4..)?.strip_suffix(b"\0"));

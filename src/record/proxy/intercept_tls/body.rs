@@ -8,7 +8,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use super::Rewriter;
 
-pub enum AnswerBody {
+pub(super) enum AnswerBody {
     /// Body from the real server.
     Passing {
         body: Incoming,
@@ -20,7 +20,7 @@ pub enum AnswerBody {
 }
 
 impl AnswerBody {
-    pub fn passing(body: Incoming, rewriter: Option<Box<dyn Rewriter>>) -> Self {
+    pub(super) fn passing(body: Incoming, rewriter: Option<Box<dyn Rewriter>>) -> Self {
         Self::Passing {
             body,
             rewriter,
@@ -28,7 +28,7 @@ impl AnswerBody {
         }
     }
 
-    pub fn text(line: String) -> Self {
+    pub(super) fn text(line: String) -> Self {
         Self::Text((line + "\n").into())
     }
 }

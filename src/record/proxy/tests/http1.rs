@@ -34,7 +34,7 @@ fn has_close(answer: &[u8]) -> bool {
     memchr::memmem::find(answer, b"Connection: close").is_some()
 }
 
-pub fn http(exchange: &Exchange) -> &Http {
+pub(super) fn http(exchange: &Exchange) -> &Http {
     let Content::Http(http) = &exchange.content else {
         panic!("{exchange:?}")
     };

@@ -11,7 +11,7 @@ use super::*;
 use crate::call::{BodyEnd, Content, HttpVersion};
 
 /// Reads a whole body.
-pub async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
+pub(super) async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
     let mut all = Vec::new();
     while let Some(Ok(data)) = body.data().await {
         let _ = body.flow_control().release_capacity(data.len());
@@ -24,7 +24,7 @@ pub async fn body(mut body: h2_crate::RecvStream) -> (Vec<u8>, HeaderMap) {
 }
 
 /// Starts a gRPC server over TLS that echoes each message twice, then sends a status.
-pub fn grpc(authority: &Arc<Authority>) -> Server {
+pub(super) fn grpc(authority: &Arc<Authority>) -> Server {
     let acceptor = acceptor(authority, &[b"h2"]);
     async_server(move |stream| {
         let acceptor = acceptor.clone();
@@ -68,7 +68,7 @@ pub fn grpc(authority: &Arc<Authority>) -> Server {
     })
 }
 
-pub use ::h2 as h2_crate;
+pub(super) use ::h2 as h2_crate;
 
 /// Makes one call with this body.
 async fn call(

@@ -20,7 +20,7 @@ impl ResolvesServerCert for LeafResolver {
     }
 }
 
-pub fn acceptor(authority: &Arc<Authority>, protocols: &[&[u8]]) -> TlsAcceptor {
+pub(super) fn acceptor(authority: &Arc<Authority>, protocols: &[&[u8]]) -> TlsAcceptor {
     let mut config = ServerConfig::builder_with_provider(authority.provider())
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -31,7 +31,7 @@ pub fn acceptor(authority: &Arc<Authority>, protocols: &[&[u8]]) -> TlsAcceptor 
 }
 
 /// Returns a client that trusts only this authority.
-pub fn connector(authority: &Authority, protocols: &[&[u8]]) -> TlsConnector {
+pub(super) fn connector(authority: &Authority, protocols: &[&[u8]]) -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(authority.pem().as_bytes()).unwrap())
@@ -45,7 +45,7 @@ pub fn connector(authority: &Authority, protocols: &[&[u8]]) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -54,7 +54,9 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Starts an asynchronous server with one thread per connection.
-pub fn async_server<F>(serve: impl Fn(tokio::net::TcpStream) -> F + Send + Sync + 'static) -> Server
+pub(super) fn async_server<F>(
+    serve: impl Fn(tokio::net::TcpStream) -> F + Send + Sync + 'static,
+) -> Server
 where
     F: Future<Output = ()> + Send + 'static,
 {

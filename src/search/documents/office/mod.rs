@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::parts::{Pages, Parts};
 
 /// Reads any of these documents; the root element of its main part determines the type.
-pub fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
+pub(super) fn text(bytes: &[u8], pages: Option<Pages>) -> Result<String, Fault> {
     let mut package = Package::open(bytes)?;
     let relations = package.relations("")?;
     let main = relations

@@ -15,10 +15,10 @@ use crate::documents::fault::Fault;
 /// Largest part of a package or cell of a notebook that is taken in, in bytes.
 const MAX_PACKAGE_PART_BYTES: u64 = 512 * 1024 * 1024;
 
-pub struct Package<'a>(ZipArchive<Cursor<&'a [u8]>>);
+pub(super) struct Package<'a>(ZipArchive<Cursor<&'a [u8]>>);
 
 /// Relation to another part.
-pub struct Relation {
+pub(super) struct Relation {
     /// Last component of its type, such as `officeDocument`; the prefix differs between the two
     /// forms of the standard.
     pub kind: String,
@@ -27,19 +27,19 @@ pub struct Relation {
 }
 
 impl<'a> Package<'a> {
-    pub fn open(bytes: &'a [u8]) -> Result<Self, Fault> {
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, Fault> {
         ZipArchive::new(Cursor::new(bytes))
             .map(Self)
             .map_err(|error| Fault::broken("the zip archive", &error))
     }
 
     /// Opens a part as XML; fails if it is missing.
-    pub fn part(&mut self, name: &str) -> Result<Xml<'_, 'a>, Fault> {
+    pub(super) fn part(&mut self, name: &str) -> Result<Xml<'_, 'a>, Fault> {
         self.find(name)?
             .ok_or_else(|| Fault::new(format!("is damaged: it has no part `{name}`")))
     }
 
-    pub fn find(&mut self, name: &str) -> Result<Option<Xml<'_, 'a>>, Fault> {
+    pub(super) fn find(&mut self, name: &str) -> Result<Option<Xml<'_, 'a>>, Fault> {
         match self.0.by_name(name) {
             Ok(file) => Ok(Some(Xml::new(name, file))),
             Err(ZipError::FileNotFound) => Ok(None),
@@ -48,7 +48,7 @@ impl<'a> Package<'a> {
     }
 
     /// Returns the relations of a part, by id. The package itself is the part with an empty name.
-    pub fn relations(&mut self, part: &str) -> Result<HashMap<String, Relation>, Fault> {
+    pub(super) fn relations(&mut self, part: &str) -> Result<HashMap<String, Relation>, Fault> {
         let (folder, name) = part.rsplit_once('/').unwrap_or(("", part));
         let own = if folder.is_empty() {
             format!("_rels/{name}.rels")
@@ -101,7 +101,7 @@ fn resolve_target(folder: &str, target: &str) -> String {
 type PartReader<'p, 'a> = Reader<BufReader<Take<ZipFile<'p, Cursor<&'a [u8]>>>>>;
 
 /// XML reader of one part. Ignores namespaces, and knows only the predefined entities.
-pub struct Xml<'p, 'a> {
+pub(super) struct Xml<'p, 'a> {
     reader: PartReader<'p, 'a>,
     buffer: Vec<u8>,
     part: String,
@@ -109,14 +109,14 @@ pub struct Xml<'p, 'a> {
     depth: usize,
 }
 
-pub enum Node {
+pub(super) enum Node {
     Open(Element),
     /// Name of an element that ends.
     Close(String),
     Text(String),
 }
 
-pub struct Element {
+pub(super) struct Element {
     /// Name without prefix.
     pub name: String,
     /// Attributes with their raw names.
@@ -125,7 +125,7 @@ pub struct Element {
 
 impl Element {
     /// Returns the attribute with this name, with or without a prefix; empty if there is none.
-    pub fn attribute(&self, name: &str) -> &str {
+    pub(super) fn attribute(&self, name: &str) -> &str {
         let is_it =
             |key: &str| key == name || key.rsplit_once(':').is_some_and(|(_, local)| local == name);
         self.attributes
@@ -136,7 +136,7 @@ impl Element {
 
     /// Returns the id of its relation: the `id` with a prefix, beside which there may be one
     /// without.
-    pub fn relation(&self) -> &str {
+    pub(super) fn relation(&self) -> &str {
         self.attributes
             .iter()
             .find(|(key, _)| key.ends_with(":id"))
@@ -158,7 +158,7 @@ impl<'p, 'a> Xml<'p, 'a> {
     }
 
     /// Returns the next node; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Node>, Fault> {
+    pub(super) fn next(&mut self) -> Result<Option<Node>, Fault> {
         loop {
             self.buffer.clear();
             let event = self.reader.read_event_into(&mut self.buffer);

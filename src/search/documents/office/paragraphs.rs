@@ -17,7 +17,7 @@ struct Paragraph {
 }
 
 /// Writes each paragraph and each table row as a line. `headings` maps styles to levels.
-pub fn write(
+pub(super) fn write(
     xml: &mut Xml<'_, '_>,
     headings: &HashMap<String, usize>,
     parts: &mut Parts,

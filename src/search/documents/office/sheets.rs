@@ -33,7 +33,7 @@ struct Workbook {
     day_zero: i32,
 }
 
-pub fn write(
+pub(super) fn write(
     package: &mut Package<'_>,
     main: &str,
     pages: Option<Pages>,

@@ -7,7 +7,7 @@ use super::paragraphs;
 use crate::documents::fault::Fault;
 use crate::documents::parts::{Pages, Parts};
 
-pub fn write(
+pub(super) fn write(
     package: &mut Package<'_>,
     main: &str,
     pages: Option<Pages>,

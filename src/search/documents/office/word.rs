@@ -10,7 +10,7 @@ use crate::documents::parts::{Pages, Parts};
 /// Deepest heading level.
 const MAX_LEVEL: usize = 9;
 
-pub fn write(
+pub(super) fn write(
     package: &mut Package<'_>,
     main: &str,
     pages: Option<Pages>,

@@ -6,7 +6,7 @@ use super::{DirectoryContents, DirectoryRecord, Files, Record, cost};
 use crate::memory::signature::Signature;
 
 /// A directory as an earlier session knew it.
-pub struct Packed {
+pub(crate) struct Packed {
     pub(super) version: Version,
     pub(super) is_settled: bool,
     pub(super) listing: Listing,
@@ -48,7 +48,7 @@ impl DirectoryRecord {
 
 impl Packed {
     /// Adds it to `out`.
-    pub fn pack(&self, out: &mut Vec<u8>) {
+    pub(crate) fn pack(&self, out: &mut Vec<u8>) {
         let parts = PackedParts {
             version: &self.version,
             is_settled: self.is_settled,
@@ -60,7 +60,7 @@ impl Packed {
     }
 
     /// `None` if the bytes are something else.
-    pub fn unpack(mut bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn unpack(mut bytes: &[u8]) -> Option<Self> {
         let mut next = || number(&mut bytes);
         let (device, inode, size) = (next()?, next()?, next()?);
         let mut time = || Some((next()?.cast_signed(), u32::try_from(next()?).ok()?));
@@ -96,12 +96,12 @@ impl Packed {
     }
 
     /// Device and inode number of the directory.
-    pub fn key(&self) -> (u64, u64) {
+    pub(crate) fn key(&self) -> (u64, u64) {
         (self.version.device, self.version.inode)
     }
 
     /// Leaves of the patterns that files have no match for those of these bits.
-    pub fn keep_bits(&mut self, bits: u64) {
+    pub(crate) fn keep_bits(&mut self, bits: u64) {
         self.records
             .iter_mut()
             .for_each(|record| record.absent &= bits);

@@ -8,10 +8,10 @@ use crate::checker::CheckSource;
 use crate::project::python::type_ignore_comment;
 
 /// Configuration files in mypy's order. The first one with a section for mypy is used.
-pub const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
+pub(super) const FILES: [&str; 4] = ["mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
 
 /// Returns the reason if mypy suppresses all errors of a file.
-pub fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
+pub(super) fn silenced(source: CheckSource<'_>, config: &str) -> Option<String> {
     mypy_comment(source.text)
         .or_else(|| type_ignore_comment(source.text))
         .or_else(|| {
@@ -37,7 +37,7 @@ fn mypy_comment(text: &str) -> Option<String> {
 }
 
 /// Returns the name and the text of the first configuration with a section for mypy.
-pub fn find(text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+pub(super) fn find(text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
     FILES.iter().find_map(|name| {
         let text = text(name)?;
         let says = sections(&text)
@@ -48,7 +48,7 @@ pub fn find(text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, Stri
 }
 
 /// Returns the excluded paths (`exclude`), verbatim, in one line.
-pub fn excluded(config: &str) -> Option<String> {
+pub(super) fn excluded(config: &str) -> Option<String> {
     let global = sections(config)
         .into_iter()
         .find(|section| section.is_global && !section.exclude.is_empty())?;

@@ -15,7 +15,7 @@ const DEFAULT_EXCLUDE: [&str; 3] = ["**/node_modules", "**/__pycache__", "**/.*"
 
 /// Returns the reason if pyright's configuration excludes a file. `path` is relative to the
 /// directory of the configuration.
-pub fn left_out(path: &str, config: &str) -> Option<String> {
+pub(super) fn left_out(path: &str, config: &str) -> Option<String> {
     ["exclude", "ignore"].into_iter().find_map(|key| {
         let listed = listed(config, key);
         let usual = || DEFAULT_EXCLUDE.map(str::to_owned).to_vec();

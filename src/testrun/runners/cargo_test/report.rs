@@ -36,7 +36,7 @@ impl TestBlock {
     }
 }
 
-pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let stderr = String::from_utf8_lossy(sources.stderr);
     collector.results.build_failed = rust_text::compile_errors(&mut collector, &stderr);

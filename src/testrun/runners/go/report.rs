@@ -92,7 +92,7 @@ struct GoReader<'a> {
 }
 
 /// Parses stdout, and for older compilers stderr.
-pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut reader = GoReader {
         collector: ResultCollector::new(sources.root),
         go_package: sources.go_package,

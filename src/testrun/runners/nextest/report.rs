@@ -8,7 +8,7 @@
 use crate::prelude::*;
 
 /// Parses the XML, and stderr for the rest.
-pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
     let (begun, ended) = junit::cases(sources.report, bound, |element| {
         add(&mut collector, element);

@@ -25,7 +25,7 @@ const PLUGINS: [(&str, &str); 8] = [
 const UNKNOWN_OPTION_PREFIX: &str = "unrecognized arguments: ";
 
 /// Returns the next step if a plugin or module is missing; `None` if it is unknown.
-pub fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
+pub(super) fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
     if report.status == TestStatus::ConfigError {
         let said = report
             .run_errors

@@ -8,7 +8,7 @@ const STYLE: EventStyle = EventStyle {
     file_error,
 };
 
-pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut reader = event_reader::read(sources, bound, &STYLE);
     let collector = &mut reader.collector;
     let stderr = String::from_utf8_lossy(sources.stderr);

@@ -8,7 +8,7 @@ const STYLE: EventStyle = EventStyle {
     file_error,
 };
 
-pub fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut reader = event_reader::read(sources, bound, &STYLE);
     // The exit code need not show that.
     if std::mem::take(&mut reader.collector.results.is_cut_short) {

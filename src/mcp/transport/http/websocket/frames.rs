@@ -14,7 +14,7 @@ const MAX_CONTROL_BYTES: usize = 125;
 
 /// Close code of a connection (7.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Close {
+pub(super) enum Close {
     Normal = 1000,
     GoingAway = 1001,
     /// A protocol error.
@@ -33,7 +33,7 @@ pub enum Close {
 
 /// Opcode of a frame (5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opcode {
+pub(super) enum Opcode {
     Continuation = 0,
     /// A text, or its first fragment.
     Text = 1,
@@ -49,7 +49,7 @@ pub enum Opcode {
 
 /// Header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head {
+pub(super) struct Head {
     pub kind: Opcode,
     /// `true` for the last fragment of its message.
     pub is_last: bool,
@@ -59,7 +59,7 @@ pub struct Head {
 }
 
 /// Returns the value of `Sec-WebSocket-Accept` for a key (4.2.2).
-pub fn accept(key: &str) -> String {
+pub(super) fn accept(key: &str) -> String {
     let mut digest = Sha1::new();
     digest.update(key.trim().as_bytes());
     digest.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
@@ -67,7 +67,7 @@ pub fn accept(key: &str) -> String {
 }
 
 /// Reads the header of a client's frame. The inner error is a protocol error.
-pub async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<Head, Close>> {
+pub(super) async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<Head, Close>> {
     let mut first = [0; 2];
     source.read_exact(&mut first).await?;
     let kind = match first[0] & 0x0F {
@@ -107,7 +107,7 @@ pub async fn head(source: &mut (impl AsyncRead + Unpin)) -> io::Result<Result<He
 
 /// Reads a payload in unmasked pieces. Stops when `take` returns false. Returns true if `take` got
 /// all pieces.
-pub async fn payload(
+pub(super) async fn payload(
     source: &mut (impl AsyncRead + Unpin),
     head: Head,
     take: &mut (dyn FnMut(&[u8]) -> bool + Send),
@@ -134,7 +134,7 @@ pub async fn payload(
 }
 
 /// Returns the header of an unfragmented server frame, which has no mask.
-pub fn frame_head(kind: Opcode, length: usize) -> Vec<u8> {
+pub(super) fn frame_head(kind: Opcode, length: usize) -> Vec<u8> {
     let mut head = vec![0x80 | kind as u8];
     match length {
         0..=125 => head.push(length as u8),
