@@ -1,5 +1,6 @@
-//! Files whose errors mypy suppresses, because of a comment in them or its configuration. mypy says
-//! nothing of them, and a reply must not call them free of errors.
+//! Files whose errors mypy suppresses by a comment in them or by its configuration.
+//!
+//! mypy says nothing of such files. A reply must not call them free of errors.
 //!
 //! Sources: <https://mypy.readthedocs.io/en/stable/inline_config.html>,
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>.
