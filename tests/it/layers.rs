@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use serde_json::Value;
 use walkdir::WalkDir;
 
 /// The layers from the top. A file imports only from layers below its own, or from its own module.
@@ -331,30 +333,37 @@ struct Crate {
     dependencies: Vec<String>,
 }
 
+/// Reads the crates below the root package from `cargo metadata`.
 fn crates() -> Vec<Crate> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let sources = sources();
-    let mut found = Vec::new();
-    for entry in WalkDir::new(&root).sort_by_file_name() {
-        let path = entry.unwrap().into_path();
-        if !path.ends_with("Cargo.toml") {
-            continue;
-        }
-        let folder = path.parent().unwrap().strip_prefix(&root).unwrap();
-        let manifest = fs::read_to_string(&path).unwrap();
-        let (head, rest) = manifest.split_once("[dependencies]\n").unwrap();
-        let (_, name) = head.split_once("name = \"").unwrap();
-        let dependencies = rest.lines().take_while(|line| !line.is_empty());
-        let own = sources.iter().filter(|source| source.package() == folder);
-        found.push(Crate {
-            name: name[..name.find('"').unwrap()].to_owned(),
-            lines: own.map(|source| source.text.lines().count()).sum(),
-            dependencies: dependencies
-                .filter(|line| line.starts_with("replay-"))
-                .map(|line| line[..line.find(['.', ' ']).unwrap()].to_owned())
-                .collect(),
-        });
-    }
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let mut found: Vec<_> = packages
+        .filter_map(|package| {
+            let manifest = PathBuf::from(text(&package["manifest_path"]));
+            let folder = manifest.parent()?.strip_prefix(&root).ok()?;
+            let own = sources.iter().filter(|source| source.package() == folder);
+            let dependencies = package["dependencies"].as_array().unwrap().iter();
+            Some(Crate {
+                name: text(&package["name"]),
+                lines: own.map(|source| source.text.lines().count()).sum(),
+                dependencies: dependencies
+                    .filter(|one| one["kind"].is_null() && !one["path"].is_null())
+                    .map(|one| text(&one["name"]))
+                    .collect(),
+            })
+        })
+        .collect();
+    found.sort_by(|one, other| one.name.cmp(&other.name));
     found
 }
 
