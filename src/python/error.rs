@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use replay_base::limits::{MAX_PYTHON_ASKED_BYTES, MAX_PYTHON_CODE_BYTES, MAX_SESSION_NAME_CHARS};
+use replay_base::text::escape::harmless;
 use replay_files::fs::FsError;
 use replay_files::policy::PolicyError;
 use replay_sandbox::exec::{ExecError, Exit};
@@ -26,8 +27,9 @@ pub enum PythonError {
     Exists { name: String },
     /// Invalid session name.
     #[error(
-        "`session_id` is `{name}`; it must have 1 to {MAX_SESSION_NAME_CHARS} characters, none of \
-         them control characters"
+        "`session_id` is `{}`; it must have 1 to {MAX_SESSION_NAME_CHARS} characters, none of \
+         them control characters",
+        shorten(.name)
     )]
     BadName {
         /// The name as given.
@@ -162,21 +164,31 @@ fn after_colon(said: &str) -> String {
 }
 
 /// Returns a text from a caller or a program as an error message repeats it: whole, or its
-/// beginning and its length.
+/// beginning and its length. Unsafe characters are escaped.
 pub fn shorten(text: &str) -> Cow<'_, str> {
-    let end = text
-        .char_indices()
-        .nth(MAX_REPEATED_CHARS)
-        .map(|(at, _)| at);
-    end.map_or(Cow::Borrowed(text), |end| {
-        format!("{}... ({} bytes)", &text[..end], text.len()).into()
-    })
+    let end = text.char_indices().nth(MAX_REPEATED_CHARS);
+    end.map_or_else(
+        || harmless(text),
+        |(end, _)| format!("{}... ({} bytes)", harmless(&text[..end]), text.len()).into(),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use pretty_assertions::assert_eq;
+
+    #[test]
+    fn error_message_escapes_unsafe_characters() {
+        let error = PythonError::Unknown {
+            name: "a\0\u{202e}b".to_owned(),
+            known: "there are `default`".to_owned(),
+        };
+        assert_eq!(
+            error.to_string(),
+            "session `a\\u0000\\u202eb` not found: there are `default`"
+        );
+    }
 
     #[test]
     fn error_message_shortens_long_input() {
