@@ -386,7 +386,7 @@ fn attribute_at(
     flags: u64,
     call: impl FnOnce(Object) -> SystemCall,
 ) -> SystemCall {
-    if address == 0 && flags as i32 == AT_EMPTY_PATH {
+    if address == 0 && flags as i32 & !AT_SYMLINK_NOFOLLOW == AT_EMPTY_PATH {
         call(descriptor(dir))
     } else {
         with_flags(dir, address, flags, call)

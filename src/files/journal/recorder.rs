@@ -231,9 +231,9 @@ impl Recorder {
         })
     }
 
-    /// Announces a hard link.
+    /// Announces a hard link. The kernel refuses it for a directory, which may have an empty name.
     pub fn links(&mut self, from: At<'_>, to: At<'_>) -> Result<(), JournalError> {
-        let (from_skipped, to_skipped) = (self.skips(from), self.skips(to));
+        let (from_skipped, to_skipped) = (from.name.is_empty() || self.skips(from), self.skips(to));
         self.recording(&ChangedObject::At(from), |own| {
             if !to_skipped {
                 own.name(to)?;

@@ -67,6 +67,11 @@ impl CallerPath {
         (!matches!(name.as_bytes(), b"" | b"." | b"..")).then_some(name)
     }
 
+    /// Returns true if the path ends in `/`, `.` or `..`. A link at the end is followed then.
+    pub(crate) fn wants_dir(&self) -> bool {
+        self.text.ends_with(b"/") || self.name().is_none()
+    }
+
     /// Splits the path before its last name.
     fn split(&self) -> (&[u8], &[u8]) {
         let end = self.text.iter().rposition(|byte| *byte != b'/');

@@ -110,15 +110,15 @@ pub(super) enum Unplaced {
 impl From<Errno> for Unplaced {
     fn from(errno: Errno) -> Self {
         match errno {
-            // Errors of path_resolution(7), of a bad descriptor, of a bad address and of a caller
-            // that has ended.
+            // Errors of path_resolution(7), of a bad descriptor and of a caller that has ended.
             Errno::NOENT
             | Errno::NOTDIR
             | Errno::NAMETOOLONG
             | Errno::INVAL
             | Errno::BADF
-            | Errno::FAULT
             | Errno::SRCH => Self::ByAnybody,
+            // The kernel can read memory that another process cannot (memfd_secret(2), `[vvar]`).
+            Errno::FAULT => Self::Refused(errno),
             // A link that procfs makes up leads the caller elsewhere than this process. A caller
             // that may search a directory that this process may not would change it unnoted.
             Errno::LOOP | Errno::ACCESS => Self::Refused(errno),
@@ -230,7 +230,7 @@ impl Places {
         match object {
             Object::Path { at, follow, empty } => {
                 let path = caller.path(at, empty)?;
-                match (path.is_empty(), follow) {
+                match (path.is_empty(), follow || path.wants_dir()) {
                     (true, _) => self.of_object(caller.open(object)?.0),
                     (false, true) => self.of_followed_name(caller, &path),
                     (false, false) => self.of_name(caller, &path).map(Target::from),
@@ -368,7 +368,11 @@ mod tests {
     fn lookup_without_permission_refuses_the_call() {
         let is_refused =
             |errno| matches!(Unplaced::from(errno), Unplaced::Refused(same) if same == errno);
-        assert!([Errno::ACCESS, Errno::LOOP].into_iter().all(is_refused));
+        assert!(
+            [Errno::ACCESS, Errno::LOOP, Errno::FAULT]
+                .into_iter()
+                .all(is_refused)
+        );
         assert!(
             ![
                 Errno::NOENT,

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use pretty_assertions::assert_eq;
+use rustix::fs::{XattrFlags, getxattr, setxattr};
 use serde_json::{Value, json};
 
 use super::commands::{TIERS, run, snapshot, start};
@@ -154,6 +155,41 @@ fn names_below_procfs_descriptors_are_undone() {
         assert_eq!(run(&mut server, "python3 p.py"), Some(changed), "{tier}");
         undo(&mut server, 1);
         assert_eq!(snapshot(&root), before, "{tier}");
+    }
+}
+
+#[test]
+fn odd_paths_are_undone_or_refused() {
+    // 265 is linkat, 94 lchown, 198 lremovexattr, 87 unlink; 0x400 follows a link.
+    let code = "import ctypes, os\n\
+                call = ctypes.CDLL(None, use_errno=True).syscall\n\
+                def errno(*args): return call(*args) and ctypes.get_errno()\n\
+                text = ctypes.c_char_p\n\
+                os.symlink('dir', 'link'); os.unlink('a')\n\
+                print(errno(265, -100, text(b'link'), -100, text(b'x'), 0x400))\n\
+                print(errno(265, -100, text(b'dir/.'), -100, text(b'x'), 0))\n\
+                print(errno(94, text(b'dir/.'), 65534, -1), errno(198, text(b'link/'), text(b'user.a')))\n\
+                start = [int(line.split('-')[0], 16) for line in open('/proc/self/maps') if '[vvar]' in line][0]\n\
+                name = ctypes.string_at(start + 0x28)\n\
+                if name: open(name, 'w').close(); print(errno(87, ctypes.c_void_p(start + 0x28)))\n\
+                else: print(14)";
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/a", "a")
+            .dir("work/dir")
+            .file("work/p.py", code);
+        let root = tree.path("work");
+        let dir = root.join("dir");
+        setxattr(&dir, "user.a", b"1", XattrFlags::empty()).unwrap();
+        let before = snapshot(&root);
+        let mut server = start(&tree, tier);
+        let reply = server.call("execute_command", json!({"command": "python3 p.py"}));
+        let output = &reply.result()["structuredContent"]["stdout"];
+        assert_eq!(output, "1\n1\n0 0\n14\n", "{tier}");
+        undo(&mut server, 1);
+        assert_eq!(snapshot(&root), before, "{tier}");
+        let mut attribute = [0; 2];
+        assert_eq!(getxattr(&dir, "user.a", &mut attribute), Ok(1), "{tier}");
     }
 }
 
