@@ -117,11 +117,10 @@ impl From<Errno> for Unplaced {
             | Errno::INVAL
             | Errno::BADF
             | Errno::SRCH => Self::ByAnybody,
-            // The kernel can read memory that another process cannot (memfd_secret(2), `[vvar]`).
-            Errno::FAULT => Self::Refused(errno),
             // A link that procfs makes up leads the caller elsewhere than this process. A caller
-            // that may search a directory that this process may not would change it unnoted.
-            Errno::LOOP | Errno::ACCESS => Self::Refused(errno),
+            // that may search a directory that this process may not would change it unnoted. So
+            // would a path in memory that only the kernel reads (memfd_secret(2), `[vvar]`).
+            Errno::LOOP | Errno::ACCESS | Errno::FAULT => Self::Refused(errno),
             // The call could succeed without being noted.
             _ => Self::ByUs(errno),
         }
