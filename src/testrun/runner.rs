@@ -221,8 +221,7 @@ impl dyn Runner + '_ {
         }
     }
 
-    /// Like [`Self::failed`], for a test that began and never ended; `None` if it cannot be run by
-    /// name.
+    /// Like `failed`, for a test that began and never ended; `None` if it cannot be run by name.
     pub fn unfinished(&self, id: &str) -> Option<FailedTest> {
         if self.has_node_ids() {
             return Some(FailedTest::of_node(id.to_owned()));
