@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use replay_sandbox::{CanonicalPath, Scratch};
@@ -19,6 +19,9 @@ use rustix::net::{Shutdown, shutdown};
 const MAX_SSH_AGENT_BYTES: usize = 256 * 1024;
 /// Connections of commands to the ssh-agent at the same time.
 const MAX_SSH_AGENT_CONNECTIONS: usize = 16;
+/// Time for which a connection above the limit waits for the end of another one. Those of an ended
+/// command are about to end.
+const SSH_AGENT_PATIENCE: Duration = Duration::from_secs(1);
 /// Timeout for the next message, in seconds: a person may have to touch a key.
 const SSH_AGENT_TIMEOUT_SECS: u64 = 120;
 
@@ -91,16 +94,59 @@ impl Drop for SshAgent {
     }
 }
 
-fn serve(listener: &UnixListener, agent: &Arc<Path>) {
-    while let Ok((command, _)) = listener.accept() {
-        // Each connection's thread has one more.
-        if Arc::strong_count(agent) > MAX_SSH_AGENT_CONNECTIONS {
-            continue;
+/// Counter of the served connections, at most [`MAX_SSH_AGENT_CONNECTIONS`].
+#[derive(Debug, Default)]
+struct Connections {
+    count: Mutex<usize>,
+    one_ended: Condvar,
+}
+
+/// Place of a served connection. Dropping this frees it.
+struct ConnectionPlace(Arc<Connections>);
+
+impl Connections {
+    /// Takes a place. Waits until one is free or the time is over.
+    fn begin(self: &Arc<Self>, patience: Duration) -> Option<ConnectionPlace> {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |count: &mut usize| *count >= MAX_SSH_AGENT_CONNECTIONS;
+        let waited = self.one_ended.wait_timeout_while(count, patience, is_full);
+        let (mut count, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            return None;
         }
+        *count += 1;
+        Some(ConnectionPlace(Arc::clone(self)))
+    }
+}
+
+impl Drop for ConnectionPlace {
+    fn drop(&mut self) {
+        let count = &self.0.count;
+        *count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.one_ended.notify_one();
+    }
+}
+
+fn serve(listener: &UnixListener, agent: &Arc<Path>) {
+    let connections = Arc::<Connections>::default();
+    let mut patience = SSH_AGENT_PATIENCE;
+    while let Ok((command, _)) = listener.accept() {
+        let place = connections.begin(patience);
+        // A flood delays others only once.
+        patience = if place.is_some() {
+            SSH_AGENT_PATIENCE
+        } else {
+            Duration::ZERO
+        };
+        let Some(place) = place else { continue };
         let agent = Arc::clone(agent);
+        let serve_one = move || {
+            let _place = place;
+            pass_on(command, &agent)
+        };
         let _ = std::thread::Builder::new()
             .name("ssh-agent".to_owned())
-            .spawn(move || pass_on(command, &agent));
+            .spawn(serve_one);
     }
 }
 
@@ -173,6 +219,19 @@ mod tests {
 
     fn signing(data: &[u8], flags: &[u8]) -> Vec<u8> {
         [&[SIGN_REQUEST], &*framed(b"key"), &framed(data), flags].concat()
+    }
+
+    #[test]
+    fn connection_above_limit_waits_for_end_of_another() {
+        let connections = Arc::<Connections>::default();
+        let fill = || connections.begin(Duration::ZERO).unwrap();
+        let mut served: Vec<_> = (0..MAX_SSH_AGENT_CONNECTIONS).map(|_| fill()).collect();
+        assert!(connections.begin(Duration::ZERO).is_none());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| connections.begin(Duration::from_mins(1)).is_some());
+            drop(served.pop());
+            assert!(waiting.join().unwrap());
+        });
     }
 
     #[test]
