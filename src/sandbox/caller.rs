@@ -85,10 +85,8 @@ impl Caller {
             Object::Path { at, follow, empty } => (at, follow, empty),
         };
         let path = self.path(at, empty)?;
-        match self.find(&path, follow)? {
-            LookupResult::Object(object) => Ok((object, path.into_text())),
-            LookupResult::Missing(..) => Err(Errno::NOENT),
-        }
+        let object = self.find(&path, follow)?.object()?;
+        Ok((object, path.into_text()))
     }
 
     /// Reads a string at an address.
@@ -238,9 +236,13 @@ impl Caller {
         }
         found.sort();
         found.dedup();
+        let open = |text| {
+            let path = self.path_from_here(text)?;
+            self.find(&path, false)?.object()
+        };
         found
-            .iter()
-            .filter_map(|path| self.find_absolute(path).ok())
+            .into_iter()
+            .filter_map(|text| open(text).ok())
             .collect()
     }
 

@@ -50,6 +50,16 @@ pub(crate) struct NameIn {
     pub(crate) name: OsString,
 }
 
+impl LookupResult {
+    /// Returns the object; a missing name is an error.
+    pub(crate) fn object(self) -> Result<OwnedFd, Errno> {
+        match self {
+            Self::Object(object) => Ok(object),
+            Self::Missing(..) => Err(Errno::NOENT),
+        }
+    }
+}
+
 impl CallerPath {
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
@@ -70,6 +80,22 @@ impl CallerPath {
     /// Returns true if the path ends in `/`, `.` or `..`. A link at the end is followed then.
     pub(crate) fn wants_dir(&self) -> bool {
         self.text.ends_with(b"/") || self.name().is_none()
+    }
+
+    /// Returns device and inode number of the directory of the last name. `None` if that takes a
+    /// walk.
+    pub(crate) fn id_above(&self) -> Option<(u64, u64)> {
+        let (above, _) = self.split();
+        let opened;
+        let dir = match &self.base {
+            Some(base) if above.is_empty() => base,
+            base => {
+                opened = open_plain(base.as_ref(), above, HANDLE).ok()?;
+                &opened
+            }
+        };
+        let stat = fstat(dir).ok()?;
+        Some((stat.st_dev, stat.st_ino))
     }
 
     /// Splits the path before its last name.
@@ -110,14 +136,6 @@ impl Caller {
         self.find_text(path.base.as_ref(), &path.text, follow)
     }
 
-    /// Opens the object at an absolute path, which is not followed if it is a link.
-    pub(super) fn find_absolute(&self, text: &[u8]) -> Result<OwnedFd, Errno> {
-        match self.find_text(None, text, false)? {
-            LookupResult::Object(object) => Ok(object),
-            LookupResult::Missing(..) => Err(Errno::NOENT),
-        }
-    }
-
     /// Opens the directory of a path's last name.
     pub(crate) fn find_above(&self, path: &CallerPath) -> Result<NameIn, Errno> {
         let (above, name) = path.split();
@@ -125,29 +143,11 @@ impl Caller {
             // The root, which is nobody's to move.
             return Err(Errno::BUSY);
         }
-        match self.find_text(path.base.as_ref(), above, true)? {
-            LookupResult::Object(dir) => Ok(NameIn {
-                dir,
-                name: OsStr::from_bytes(name).to_owned(),
-            }),
-            LookupResult::Missing(..) => Err(Errno::NOENT),
-        }
-    }
-
-    /// Returns device and inode number of the directory of a path's last name. `None` if that takes
-    /// a walk.
-    pub(crate) fn id_above(path: &CallerPath) -> Option<(u64, u64)> {
-        let (above, _) = path.split();
-        let opened;
-        let dir = match &path.base {
-            Some(base) if above.is_empty() => base,
-            base => {
-                opened = open_plain(base.as_ref(), above, HANDLE).ok()?;
-                &opened
-            }
-        };
-        let stat = fstat(dir).ok()?;
-        Some((stat.st_dev, stat.st_ino))
+        let dir = self.find_text(path.base.as_ref(), above, true)?.object()?;
+        Ok(NameIn {
+            dir,
+            name: OsStr::from_bytes(name).to_owned(),
+        })
     }
 
     fn find_text(
@@ -206,7 +206,7 @@ impl Caller {
                 }
                 Err(errno) => return Err(errno),
             };
-            let target = if is_procfs(&at) {
+            let target = if is_procfs(&at)? {
                 self.meant_by(&at, name.as_bytes(), target)?
             } else {
                 Target::Text(target)
@@ -227,10 +227,11 @@ impl Caller {
     }
 
     fn lookup_result(&self, object: OwnedFd) -> Result<LookupResult, Errno> {
-        if is_procfs(&object) && self.sees_otherwise(&path_of(&object)?) {
-            Err(Errno::ACCESS)
-        } else {
-            Ok(LookupResult::Object(object))
+        match path_of(&object) {
+            Ok(place) if self.sees_otherwise(&place) => Err(Errno::ACCESS),
+            // Paths in procfs are short.
+            Ok(_) | Err(Errno::NAMETOOLONG) => Ok(LookupResult::Object(object)),
+            Err(errno) => Err(errno),
         }
     }
 
@@ -290,8 +291,8 @@ pub(crate) fn without_slashes(name: &OsStr) -> &OsStr {
     OsStr::from_bytes(&name.as_bytes()[..end.map_or(0, |last| last + 1)])
 }
 
-fn is_procfs(dir: &OwnedFd) -> bool {
-    fstatfs(dir).is_ok_and(|said| u64::try_from(said.f_type) == Ok(PROCFS))
+fn is_procfs(dir: &OwnedFd) -> Result<bool, Errno> {
+    Ok(u64::try_from(fstatfs(dir)?.f_type) == Ok(PROCFS))
 }
 
 /// Returns true if a path in procfs is below the number of a thread of this process.

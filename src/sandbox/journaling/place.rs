@@ -270,7 +270,7 @@ impl Places {
         caller: &Caller,
         path: &CallerPath,
     ) -> Result<Option<Arc<Directory>>, Unplaced> {
-        if let Some(known) = Caller::id_above(path).and_then(|id| self.known.get(&id)) {
+        if let Some(known) = path.id_above().and_then(|id| self.known.get(&id)) {
             return Ok(Some(Arc::clone(known)));
         }
         self.directory(&caller.find_above(path)?.dir)

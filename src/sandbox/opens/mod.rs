@@ -293,11 +293,8 @@ impl Opens {
         let from = caller.path(from, flags & libc::AT_EMPTY_PATH != 0)?;
         let to = caller.path(to, false)?;
         check(listener, asked)?;
-        let LookupResult::Object(object) =
-            caller.find(&from, flags & libc::AT_SYMLINK_FOLLOW != 0)?
-        else {
-            return Err(Errno::NOENT);
-        };
+        let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
+        let object = caller.find(&from, follow)?.object()?;
         let (stat, place) = (fstat(&object)?, path_of(&object)?);
         let is_writable = self.places.is_writable(&place);
         self.allow(place, &stat)?;

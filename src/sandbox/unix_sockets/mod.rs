@@ -46,7 +46,7 @@ use replay_sys::sockets::address;
 use replay_sys::time_limit::limited;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::caller::{Caller, CallerMemory, CallerPath, LookupResult, NameIn, link, path_of};
+use super::caller::{Caller, CallerMemory, CallerPath, NameIn, link, path_of};
 use super::descriptors::at_most;
 use super::intercept::call::{Network, Span, decode};
 use super::intercept::{CallerDescriptor, LastCaller, MAX_ADDRESS_BYTES};
@@ -269,9 +269,7 @@ impl UnixSockets {
                 None,
             );
         };
-        let LookupResult::Object(file) = Caller::new(asked.pid).find(&path, true)? else {
-            return Err(Errno::NOENT);
-        };
+        let file = Caller::new(asked.pid).find(&path, true)?.object()?;
         let is_socket = FileType::from_raw_mode(fstat(&file)?.st_mode) == FileType::Socket;
         if is_socket && !self.files.holds(SocketFile::of(&file)?) {
             self.note_refused(path_of(&file)?);
