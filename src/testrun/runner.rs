@@ -47,6 +47,12 @@ pub trait Runner: ProjectTool {
         Some(changes.packages(project, |file| compiled.is_source(file)))
     }
 
+    /// Returns true for a bundled reporter: it writes its first event before all else, and names
+    /// the files that it collects.
+    fn has_reporter(&self) -> bool {
+        false
+    }
+
     /// Returns the command for a run.
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError>;
 
@@ -150,15 +156,6 @@ impl dyn Runner + '_ {
     /// starts.
     pub fn covers_whole_project(&self) -> bool {
         matches!(self.language(), Some(Language::Rust) | None)
-    }
-
-    /// Returns true for a bundled reporter: it writes its first event before all else, and names
-    /// the files that it collects.
-    pub fn has_reporter(&self) -> bool {
-        matches!(
-            self.language(),
-            Some(Language::JavaScript | Language::Python)
-        )
     }
 
     /// Returns true if no test runs before everything is compiled.

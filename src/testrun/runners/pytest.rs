@@ -37,6 +37,10 @@ impl ProjectTool for Pytest {
 }
 
 impl Runner for Pytest {
+    fn has_reporter(&self) -> bool {
+        true
+    }
+
     /// Finds them by name and directory.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
         let mut affected = AffectedTests::default();
