@@ -6,13 +6,15 @@ use std::time::SystemTime;
 use replay_base::limits::{MAX_AUDIT_REASON_BYTES, MAX_KEPT_NAME_BYTES};
 use replay_base::text::escape::{harmless, hex, show_path};
 use replay_files::journal::AutorunChanges;
-use replay_files::policy::TouchedPath;
+use replay_files::policy::{TouchedPath, TouchedPaths};
 use replay_mcp::protocol::{Body, Content, Outcome, outside};
 use replay_mcp::sessions::{Begun, Entry};
 use replay_sandbox::exec::{Background, Blocked, State};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+use crate::tools::LongCall;
 
 /// Longest path that is kept as it is, in bytes as it is shown; of a longer one its hash and length
 /// are.
@@ -124,6 +126,52 @@ impl<'a> BackgroundEnd<'a> {
     }
 }
 
+/// Line about a call that ended in the background.
+#[derive(Serialize)]
+pub(super) struct BackgroundCallEnd<'a> {
+    at: String,
+    event: &'static str,
+    client: &'a str,
+    /// Number for `follow_command`, in `detail` of the call.
+    id: String,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undo: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outside: Option<&'a Value>,
+    duration_us: u64,
+    /// Paths that it touched after its first reply.
+    paths: Vec<Value>,
+    #[serde(skip_serializing_if = "is_zero")]
+    paths_more: u64,
+}
+
+impl<'a> BackgroundCallEnd<'a> {
+    /// Builds the line for this ended call.
+    pub(super) fn of(
+        client: &'a str,
+        call: &'a LongCall,
+        outcome: &'a Outcome,
+        record: &TouchedPaths,
+    ) -> Self {
+        Self {
+            at: time(SystemTime::now()),
+            event: "background",
+            client,
+            id: call.id(),
+            tool: call.tool(),
+            detail: detail(outcome),
+            undo: undo(outcome),
+            outside: outside(outcome),
+            duration_us: u64::try_from(call.ran().as_micros()).unwrap_or(u64::MAX),
+            paths: record.paths.iter().map(touched).collect(),
+            paths_more: record.more,
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
@@ -190,7 +238,7 @@ pub(super) fn detail(reply: &Outcome) -> Option<String> {
 /// Undo number of the call, and the amount of its changes.
 fn undo(reply: &Outcome) -> Option<&Value> {
     match reply {
-        Ok(Body::Tool(reply)) => reply.undo.as_ref(),
+        Ok(Body::Tool(reply)) => reply.undo.as_deref(),
         _ => None,
     }
 }

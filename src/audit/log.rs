@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
-use replay_files::policy::Hidden;
+use replay_files::policy::{Hidden, TouchedPaths};
 use replay_mcp::protocol::{Code, Outcome, RpcError};
 use replay_mcp::sessions::{Begun, Entry, Observer};
 use replay_sandbox::exec::Background;
@@ -22,9 +22,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::chain::Hasher;
-use super::entry::{self, BackgroundEnd, members, time};
+use super::entry::{self, BackgroundCallEnd, BackgroundEnd, members, time};
 use super::opening;
 use super::writing::Writing;
+use crate::tools::LongCall;
 
 /// An open and locked log.
 pub(crate) struct AuditLog {
@@ -154,11 +155,26 @@ impl AuditLog {
     /// Logs the end of a background command of this client. A command that ends with the server
     /// gets no line. If the write fails, the line waits with the others.
     pub(crate) fn background(&self, client: &str, command: &Background) {
+        self.add_end(&BackgroundEnd::of(client, command));
+    }
+
+    /// The same for a call in the background.
+    pub(crate) fn background_call(
+        &self,
+        client: &str,
+        call: &LongCall,
+        outcome: &Outcome,
+        record: &TouchedPaths,
+    ) {
+        self.add_end(&BackgroundCallEnd::of(client, call, outcome, record));
+    }
+
+    fn add_end(&self, line: &impl Serialize) {
         let mut writing = self.lock();
         if self.is_over.load(SeqCst) {
             return;
         }
-        if let Err(error) = self.add_to(&mut writing, &BackgroundEnd::of(client, command)) {
+        if let Err(error) = self.add_to(&mut writing, line) {
             tracing::debug!("{error:#}");
         }
     }

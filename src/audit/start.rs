@@ -147,6 +147,11 @@ impl AuditLog {
             let (log, client) = (Arc::clone(self), client.to_owned());
             background.on_end(move |command| log.background(&client, command));
         }
+        let (log, client) = (Arc::clone(self), client.to_owned());
+        let calls = &server.services().background_calls;
+        calls.on_end(move |call, outcome, record| {
+            log.background_call(&client, call, outcome, &record);
+        });
     }
 
     fn check_out_of_reach(&self, reach: &Reach) -> Result<()> {

@@ -140,6 +140,8 @@ pub const BYTES_PER_TOKEN: usize = 3;
 /// Most tokens of a reply to a call that does not say how many it wants: clients refuse what is
 /// longer, or put it into a file.
 pub const REPLY_TOKENS: u64 = 100_000;
+/// The same for a lean reply.
+pub const LEAN_REPLY_TOKENS: u64 = 8000;
 /// Timeout for a command to end after SIGKILL, in milliseconds.
 pub const KILL_WAIT_MS: u64 = 5000;
 /// Timeout for the launcher to build the sandbox, in milliseconds.

@@ -40,11 +40,11 @@ pub(crate) use mock::{MockAction, MockServe, Redact};
 pub(crate) use options::{
     AccessArgs, ClientArgs, CommandArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation,
     IsolationArgs, LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs,
-    ReplyArgs, Sandbox, ToolsArgs, ToolsetArg, WriteArgs,
+    Replies, ReplyArgs, Sandbox, ToolsArgs, ToolsetArg, WriteArgs,
 };
 pub(crate) use python::PythonArgs;
 pub(crate) use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name, with_new_names};
-pub(crate) use setup::{Client, SetupArgs};
+pub(crate) use setup::{KnownClient, SetupArgs};
 pub(crate) use telemetry::{HealthArgs, TelemetryArgs};
 pub(crate) use undo::{Undo, UndoArgs, UndoFull};
 
@@ -300,6 +300,9 @@ pub struct BenchArgs {
     /// Rounds, after one to warm up
     #[arg(long, value_name = "COUNT", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
+    /// Instead count the tokens of replies, lean and exact, and of what a shell prints
+    #[arg(long)]
+    pub tokens: bool,
 }
 
 /// Name of a tool. Shell completion lists all; the error for an unknown name suggests the nearest

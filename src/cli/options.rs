@@ -363,7 +363,7 @@ pub struct CommandArgs {
 pub struct ToolsArgs {
     /// Serve these sets of tools
     #[arg(long, help_heading = SERVER, value_enum, value_delimiter = ',', value_name = "SET,...",
-        default_values_t = [ToolsetArg::Files, ToolsetArg::Command])]
+        default_values_t = [ToolsetArg::Files, ToolsetArg::Command, ToolsetArg::Tests])]
     pub tools: Vec<ToolsetArg>,
 }
 
@@ -396,9 +396,10 @@ pub struct ClientArgs {
     /// Report failures of tools to older clients in this style
     ///
     /// This affects the revisions of the protocol that begin with a handshake. Use `results` for
-    /// clients that hide JSON-RPC errors from their model.
-    #[arg(long, help_heading = SERVER, value_enum, default_value_t = Errors::Codes, value_name = "STYLE", hide_short_help = true)]
-    pub errors: Errors,
+    /// clients that hide JSON-RPC errors from their model. By default the profile of the client
+    /// decides; unknown clients get `codes`.
+    #[arg(long, help_heading = SERVER, value_enum, value_name = "STYLE", hide_short_help = true)]
+    pub errors: Option<Errors>,
     /// Limit the length of a message, in bytes
     #[arg(long, help_heading = SERVER, value_name = "BYTES", default_value_t = limits::MAX_LINE_BYTES, hide_short_help = true)]
     pub max_line_bytes: usize,
@@ -408,14 +409,29 @@ pub struct ClientArgs {
     pub stall_timeout_secs: u64,
 }
 
-/// Size of replies, and the memory of searches.
+/// Form and size of replies, and the memory of searches.
 #[derive(Clone, Debug, Args)]
 pub struct ReplyArgs {
-    /// Cut replies longer than about this many tokens (100000 by default)
+    /// Answer every client as this one, whatever it is called (`auto` by default)
     ///
-    /// 0 cuts none. A token counts as three bytes. This affects files, lists and trees. It affects
-    /// output of commands only if the flag is given. `maxTokens`, `limit` and `depth` of a call
-    /// take precedence.
+    /// The names are in docs/clients.md. `auto` goes by the name that a client gives of itself,
+    /// `none` answers each as an unknown one.
+    #[arg(long, help_heading = SERVER, value_name = "NAME", default_value = "auto", hide_default_value = true, hide_short_help = true)]
+    pub client: String,
+    /// Add this TOML file to the table of clients (docs/clients.md)
+    #[arg(long, help_heading = SERVER, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
+    pub clients: Option<PathBuf>,
+    /// Answer in this style
+    ///
+    /// By default the clients of the table, which pass replies to a model, get `lean` replies, and
+    /// others `exact` ones (docs/replies.md).
+    #[arg(long, help_heading = SERVER, value_enum, value_name = "STYLE", hide_short_help = true)]
+    pub replies: Option<Replies>,
+    /// Cut replies longer than about this many tokens (8000 by default)
+    ///
+    /// 0 cuts none. `maxTokens` of a call takes precedence. Of exact replies only files, lists and
+    /// trees are cut, at 100000 tokens of three bytes. Their output of commands is cut only if the
+    /// flag is given, and `limit` and `depth` of a call take precedence.
     #[arg(long, help_heading = SERVER, value_name = "TOKENS", value_parser = REPLY_TOKENS.parser(), hide_short_help = true)]
     pub reply_tokens: Option<u64>,
     /// Limit the memory for what searches learn about files, in MiB
@@ -591,6 +607,15 @@ pub enum Errors {
     Codes,
     /// Results with isError
     Results,
+}
+
+/// `--replies`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Replies {
+    /// The documented texts and structures, for programs
+    Exact,
+    /// One short text, for a model
+    Lean,
 }
 
 /// `--log-level`.

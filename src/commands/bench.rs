@@ -20,9 +20,10 @@ use replay_base::limits::MAX_GREP_RESULTS;
 use replay_base::text::columns::columns;
 use replay_base::text::count::duration;
 use replay_base::text::escape::show_path;
+use replay_base::text::tokens::count_tokens;
 use serde_json::{Value, json};
 
-use super::process::print;
+use super::process::{print, quoted};
 use crate::cli::BenchArgs;
 
 /// Runs the benchmarks, with progress on stderr, and prints the table.
@@ -33,6 +34,9 @@ pub(super) fn run(asked: &BenchArgs) -> Result<ExitCode> {
         .with_context(|| format!("`{}`", show_path(&asked.tree)))?;
     if !tree.is_dir() {
         bail!("`{}` is not a directory", show_path(&tree));
+    }
+    if asked.tokens {
+        return print(tokens(&tree, &asked.pattern)?);
     }
     let mut rows =
         vec![["what", "by", "median", "(min - max)", "count", "replay is"].map(str::to_owned)];
@@ -177,7 +181,7 @@ fn replay(
         }
         let client = match &mut session {
             Some(client) => client,
-            none => none.insert(Client::start(&tree)?),
+            none => none.insert(Client::start(&tree, &[])?),
         };
         let begin = Instant::now();
         let line = client.ask("tools/call", &json!({"name": tool, "arguments": arguments}))?;
@@ -288,6 +292,82 @@ fn program(
     })
 }
 
+/// Counts the tokens of replies about a tree, and of what programs of a shell print for the same.
+fn tokens(tree: &Path, pattern: &str) -> Result<String> {
+    let quoted = quoted(pattern);
+    let steps = [
+        (
+            "all files",
+            "glob_search",
+            json!({"directory": ".", "globs": ["**/*"]}),
+            "rg --files".to_owned(),
+        ),
+        (
+            "the tree",
+            "directory_tree",
+            json!({"path": "."}),
+            "rg --files".to_owned(),
+        ),
+        (
+            "the first directory",
+            "list_directory",
+            json!({"path": "."}),
+            "ls".to_owned(),
+        ),
+        (
+            "the pattern",
+            "grep_files",
+            json!({"regex": pattern, "directory": "."}),
+            format!("rg -n -e {quoted}"),
+        ),
+        (
+            "with a line around",
+            "grep_files",
+            json!({"regex": pattern, "directory": ".", "contextLines": 1}),
+            format!("rg -n -C1 -e {quoted}"),
+        ),
+        (
+            "lines in each file",
+            "grep_files",
+            json!({"regex": pattern, "directory": ".", "outputMode": "count"}),
+            format!("rg -c -e {quoted}"),
+        ),
+    ];
+    let mut clients = [
+        Client::start(tree, &["--replies", "lean"])?,
+        Client::start(tree, &["--replies", "exact"])?,
+    ];
+    let mut rows = vec![["what", "lean", "exact", "shell", "of"].map(str::to_owned)];
+    for (what, tool, arguments, line) in steps {
+        let call = json!({"name": tool, "arguments": arguments});
+        let mut row = vec![what.to_owned()];
+        for client in &mut clients {
+            let reply: Value = serde_json::from_str(&client.ask("tools/call", &call)?)?;
+            let content = reply["result"]["content"].as_array();
+            let texts = content
+                .into_iter()
+                .flatten()
+                .filter_map(|block| block["text"].as_str());
+            row.push(texts.map(count_tokens).sum::<usize>().to_string());
+        }
+        let shell = Command::new("sh")
+            .args(["-c", &line])
+            .current_dir(tree)
+            .stdin(Stdio::null())
+            .output()?;
+        let told = match shell.status.code() {
+            Some(127) => "-".to_owned(),
+            _ => count_tokens(&String::from_utf8_lossy(&shell.stdout)).to_string(),
+        };
+        row.extend([told, line]);
+        rows.extend(<[String; 5]>::try_from(row));
+    }
+    Ok(format!(
+        "{}\nTokens are estimated, within a few percent of o200k; - stands for a program that is not there.\n",
+        columns(&rows, &(1..4))
+    ))
+}
+
 /// Sorted times of one contender, and its last count.
 struct Timings {
     name: &'static str,
@@ -366,7 +446,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(tree: &Path) -> Result<Self> {
+    fn start(tree: &Path, flags: &[&str]) -> Result<Self> {
         let mut child = Command::new("/proc/self/exe")
             .args([
                 "--mcp-server",
@@ -375,8 +455,9 @@ impl Client {
                 "--log-level",
                 "off",
                 "--no-search-cache",
-                "--allow-read",
             ])
+            .args(flags)
+            .arg("--allow-read")
             .arg(tree)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

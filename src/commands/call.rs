@@ -58,7 +58,7 @@ fn answer(
         tool, arguments, ..
     }: &CallArgs,
 ) -> Result<(Outcome, Revision)> {
-    let arguments = self::arguments(tool, arguments)?;
+    let mut arguments = self::arguments(tool, arguments)?;
     if tool == "execute_command" && [json!(true), json!("true")].contains(&arguments["background"])
     {
         bail!(
@@ -66,7 +66,13 @@ fn answer(
             `replay --mcp-server`"
         );
     }
-    let params = json!({"name": tool, "arguments": arguments});
+    if tool == "execute_command" && arguments["timeout"].is_null() && arguments.is_object() {
+        // Without it a long command would move to the background, and end with this program.
+        arguments["timeout"] = server.services().commands.max_timeout.as_secs().into();
+    }
+    // A client that asks for progress gets the result itself, however long the call takes.
+    let meta = json!({"progressToken": 1});
+    let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
     let line =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
     let Incoming::Request(request) = parse(line.as_bytes()) else {
@@ -115,7 +121,7 @@ fn arguments(tool: &str, typed: &[String]) -> Result<Value> {
     Ok(Value::Object(members))
 }
 
-/// Required parameters of the tool, in the order of its schema.
+/// Required parameters of the tool, in the order of its schema; the first one if none is required.
 fn required(tool: &str) -> impl Iterator<Item = String> {
     let known = TOOLS
         .iter()
@@ -130,11 +136,15 @@ fn required(tool: &str) -> impl Iterator<Item = String> {
         .flatten()
         .map(|(name, _)| name.clone())
         .collect::<Vec<_>>();
-    names.into_iter().filter(move |name| {
-        schema["required"]
-            .as_array()
-            .is_some_and(|names| names.contains(&json!(name)))
-    })
+    let is_required = |name: &&String| {
+        let required = schema["required"].as_array();
+        required.is_some_and(|required| required.iter().any(|one| one == name.as_str()))
+    };
+    let mut required: Vec<String> = names.iter().filter(is_required).cloned().collect();
+    if required.is_empty() {
+        required.extend(names.into_iter().next());
+    }
+    required.into_iter()
 }
 
 fn text(reply: &ToolReply) -> String {
@@ -142,7 +152,7 @@ fn text(reply: &ToolReply) -> String {
     for block in &reply.content {
         // Writing to a String cannot fail.
         let _ = match block {
-            Content::Text(block) => write!(text, "{block}"),
+            Content::Text(block) | Content::Note(block) => write!(text, "{block}"),
             Content::Image { data, mime } | Content::Audio { data, mime, .. } => {
                 write!(
                     text,

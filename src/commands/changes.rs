@@ -193,7 +193,7 @@ fn list(names: &Names<'_>, of: &ChangesOf, last: u64) -> Result<ExitCode> {
     }
     match newest.len() {
         _ if text.is_empty() => text.push_str("no call has changed anything\n"),
-        0 => text.extend(expired_calls_note(names.store).map(|gone| gone + "\n")),
+        0 => text.extend(expired_calls_note(names.store).map(|gone| format!("[{gone}]\n"))),
         older => {
             let all = command_line(of, &format!("list --last {}", numbers.len()));
             let _ = writeln!(text, "[{older} older: {all}]");

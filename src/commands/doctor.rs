@@ -12,10 +12,10 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use clap::ValueEnum as _;
 use nix::sys::signalfd::SignalFd;
 use replay_base::text::count::duration;
 use replay_base::text::escape::show_path;
+use replay_clients::FileFormat;
 use replay_sandbox::Tier;
 use replay_sandbox::exec::place_of;
 use replay_sandbox::wire::MemoryHold;
@@ -24,10 +24,10 @@ use serde_json::Value;
 
 use super::process::{catch_signals, print, status};
 use super::sandbox::{kernel, output, request};
-use super::setup::clients::{KnownClient, own_program};
-use super::setup::{entry, file};
+use super::setup::clients::{FilePlace, own_program};
+use super::setup::{directories_of, entry, file};
 use super::why::find_program;
-use crate::cli::{Client, Options, Sandbox};
+use crate::cli::{KnownClient, Options, Sandbox};
 use crate::compose::alone;
 use crate::config::Config;
 use crate::config::reasons;
@@ -133,12 +133,7 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     if let Some(server) = &best {
         findings.extend(check_inside_walls(server.services(), &signals)?);
     }
-    findings.extend(
-        Client::value_variants()
-            .iter()
-            .copied()
-            .filter_map(of_client),
-    );
+    findings.extend(KnownClient::all().filter_map(of_client));
     let tier = best
         .as_ref()
         .and_then(|server| server.services().commands.standing.tier);
@@ -260,66 +255,77 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// Checks a client: is it installed, does it have a file, would it start this server. `None` if the
-/// client is absent.
-fn of_client(client: Client) -> Option<Finding> {
-    let known = KnownClient::of(client);
-    let files: Vec<(PathBuf, Result<Option<String>>)> = known
-        .paths()
-        .flatten()
-        .map(|(base, path)| (path.clone(), file::read(&base, &path)))
-        .collect();
-    let value = client.to_possible_value()?;
-    let name = value.get_name();
-    let run = || Some(format!("replay setup {name} --write"));
+/// Fails if one of these directories, such as `/src:rw`, is absolute and does not exist.
+fn look_for(directories: &[PathBuf]) -> Result<()> {
+    for directory in directories
+        .iter()
+        .filter(|directory| directory.is_absolute())
+    {
+        let text = directory.to_string_lossy();
+        let path = text
+            .strip_suffix(":rw")
+            .or_else(|| text.strip_suffix(":ro"))
+            .unwrap_or(&text);
+        if !Path::new(path).is_dir() {
+            bail!("its directory `{path}` does not exist");
+        }
+    }
+    Ok(())
+}
+
+/// Checks a client: is it installed, does it have a file, would it start this server, and how its
+/// replies are formed. `None` if the client is absent, or its files are not read.
+fn of_client(KnownClient { client, setup }: KnownClient) -> Option<Finding> {
+    let title = client.title.as_str();
+    let run = || Some(format!("replay setup {} --write", client.id));
     let mut lack = None;
-    for (path, text) in files {
-        let shown = show_path(&path).into_owned();
-        let entry = match text {
+    for pattern in &setup.files {
+        let Ok(place) = FilePlace::of(pattern) else {
+            continue;
+        };
+        let format = FileFormat::of(&place.path);
+        if format == FileFormat::Yaml {
+            return None;
+        }
+        let shown = show_path(&place.path).into_owned();
+        let there = match file::read(&place.base, &place.path) {
             Ok(None) => continue,
-            Ok(Some(text)) => entry::get(known.format, &text, known.servers),
+            Ok(Some(text)) => entry::read(format, &text),
             Err(error) => Err(error),
         };
-        let found = match entry {
-            Ok(None) => Finding::lack(
-                known.title,
-                format!("{shown} does not name this server"),
-                run(),
-            ),
-            Err(error) => Finding::lack(known.title, format!("{shown}: {}", reasons(&error)), None),
-            Ok(Some(entry)) => match program_of(&entry) {
-                Some((program, true)) => {
-                    return Some(Finding::good(
-                        known.title,
-                        format!("{shown} starts {program}"),
-                    ));
+        let found = match there.map(|there| there[&setup.servers][entry::NAME].clone()) {
+            Ok(Value::Null) => {
+                Finding::lack(title, format!("{shown} does not name this server"), run())
+            }
+            Err(error) => Finding::lack(title, format!("{shown}: {}", reasons(&error)), None),
+            Ok(entry) => match setup.command_line(&entry) {
+                Some(line) if find_program(line[0].as_ref()).is_some() => {
+                    if let Err(error) = directories_of(&line[1..]).and_then(|all| look_for(&all)) {
+                        let found = format!("{shown} starts {}: {}", line[0], reasons(&error));
+                        return Some(Finding::lack(title, found, None));
+                    }
+                    let named = line.iter().position(|word| *word == "--client");
+                    let named = named.and_then(|at| line.get(at + 1));
+                    let profile = named.copied().unwrap_or(&client.id);
+                    let found = format!("{shown} starts {} (--client {profile})", line[0]);
+                    return Some(Finding::good(title, found));
                 }
-                Some((program, false)) => {
-                    let run = Some(format!("replay setup {name} --write --force"));
-                    Finding::lack(
-                        known.title,
-                        format!("{shown} starts `{program}`, which does not exist"),
-                        run,
-                    )
+                Some(line) => {
+                    let run = Some(format!("replay setup {} --write --force", client.id));
+                    let found = format!("{shown} starts `{}`, which does not exist", line[0]);
+                    Finding::lack(title, found, run)
                 }
-                None => Finding::lack(
-                    known.title,
-                    format!("{shown} names no program for this server"),
-                    run(),
-                ),
+                None => {
+                    let found = format!("{shown} names no program for this server");
+                    Finding::lack(title, found, run())
+                }
             },
         };
         lack.get_or_insert(found);
     }
     let installed = || {
-        find_program(known.program.as_ref())
-            .map(|_| Finding::lack(known.title, "the file has no servers yet", run()))
+        find_program(setup.program.as_ref()?.as_ref())
+            .map(|_| Finding::lack(title, "the file has no servers yet", run()))
     };
     lack.or_else(installed)
-}
-
-/// Program that an entry starts, and true if that program exists.
-fn program_of(entry: &Value) -> Option<(&str, bool)> {
-    let program = entry["command"].as_str()?;
-    Some((program, find_program(program.as_ref()).is_some()))
 }

@@ -39,7 +39,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let mock = cli
         .mock
         .as_deref()
-        .map(|path| mock::load_beside(path, config.errors))
+        .map(|path| mock::load_beside(path, config.errors.unwrap_or_default()))
         .transpose()?;
     let recorder = cli
         .record

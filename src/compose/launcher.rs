@@ -14,7 +14,7 @@ use replay_files::journal::Journal;
 use replay_files::policy::{Hidden, LinkedRepository, Policy, Root};
 use replay_sandbox::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
 use replay_sandbox::explain::{gaps, refusal};
-use replay_sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
+use replay_sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT, HOME_FILES};
 use replay_sandbox::{
     Cache, CanonicalPath, Extent, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot,
     instruction_before, is_inside, private_home,
@@ -79,6 +79,7 @@ pub(super) fn start(
     let bounds = |standing: WallStatus| Commands {
         standing,
         timeout: config.commands.timeout,
+        is_timeout_chosen: config.commands.is_timeout_chosen,
         max_timeout: config.commands.max_timeout,
         max_cell: config.python.max_cell,
         output_cap_bytes: config.commands.output_cap_bytes,
@@ -306,6 +307,9 @@ fn launch(
         scratch.link_in_home(&config.sandbox.home_links)?;
     }
     scratch.link_in_home(&cache.map(Cache::links).unwrap_or_default())?;
+    for (name, content) in HOME_FILES {
+        scratch.write_in_home(name, content)?;
+    }
     if let Some(reason) = refusal(&plan, asked) {
         bail!(reason);
     }

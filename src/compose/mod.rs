@@ -25,8 +25,8 @@ use crate::calls::{Isolation, Reach};
 use crate::cli;
 use crate::config::{CallsConfig, Config};
 use crate::secrets;
-use crate::server::{Front, Server, StartingService, instructions};
-use crate::tools::{Calls, Commands, Registry, Services};
+use crate::server::{ClientSelection, Front, Server, StartingService, instructions};
+use crate::tools::{BackgroundCalls, Calls, Commands, Registry, Services};
 
 pub(crate) use domain::wall_in;
 pub(crate) use launcher::{plan, private_directory};
@@ -47,7 +47,7 @@ pub(crate) fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>>
         config,
         Budget::new(config.memory.call_bytes).account(),
         &mut Pins::default(),
-        greet,
+        Some(greet),
     )
 }
 
@@ -57,17 +57,18 @@ pub(crate) fn server_beside(
     account: Account,
     pins: &mut Pins,
 ) -> Result<Arc<Server>> {
-    server(config, account, pins, &mut |_, _| ())
+    server(config, account, pins, None)
 }
 
 /// Called on the only thread, before the process has a Landlock domain. Must not touch files.
 type Greet<'a> = &'a mut dyn FnMut(&Arc<StartingService>, BorrowedFd<'_>);
 
+/// Builds a server. `greet` is `None` for one of several.
 fn server(
     config: &Config,
     account: Account,
     pins: &mut Pins,
-    greet: Greet<'_>,
+    mut greet: Option<Greet<'_>>,
 ) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     if !config.hide.is_empty() {
@@ -85,7 +86,13 @@ fn server(
     let registry = Registry::declared(&config.toolsets, read_only, is_walled);
     let (held, are_refused) = launcher::initial_instruction(config);
     let words = instructions(&policy, &registry, &held, are_refused);
-    let front = Front::new(registry, words);
+    let clients = ClientSelection::new(
+        config.clients.clone(),
+        config.client_choice.clone(),
+        config.errors,
+        config.reply_style,
+    );
+    let front = Front::new(registry, words, clients, greet.is_some());
     let commands = if runs_commands {
         let coming = StartingService::new(Arc::clone(&front), account.clone());
         launcher::start(
@@ -93,7 +100,11 @@ fn server(
             &policy,
             journal.as_ref().ok(),
             &account,
-            &mut |ready| greet(&coming, ready),
+            &mut |ready| {
+                if let Some(greet) = &mut greet {
+                    greet(&coming, ready);
+                }
+            },
         )?
     } else {
         Commands::none()
@@ -111,7 +122,9 @@ fn server(
     let python = Sessions::new(
         config.python.max_sessions,
         config.python.idle_timeout,
-        first_writable(&policy),
+        policy
+            .default_directory()
+            .map_or_else(|| PathBuf::from("."), Path::to_owned),
     );
     let python = if config.python.has_spare {
         python
@@ -121,14 +134,14 @@ fn server(
     let writer = Writer::new(config.durability);
     let mut services = Services {
         account,
-        reply_bytes: config.reply_bytes,
-        shown_output_bytes: config.shown_output_bytes,
+        reply_tokens: config.reply_tokens,
         policy,
         journal,
         writer,
         memory: Memory::off(),
         python,
         commands,
+        background_calls: BackgroundCalls::default(),
         calls,
         logs: Logs::default(),
         tests: History::default(),
@@ -151,7 +164,7 @@ fn server(
         .iter()
         .filter(|_| logs)
         .try_for_each(|path| reach.keeps_apart("--net-log", path))?;
-    Ok(Server::new(front, services, config.errors))
+    Ok(Server::new(front, services))
 }
 
 /// Warns about hidden files in the git history, which cannot be hidden.
@@ -172,16 +185,6 @@ pub(crate) fn in_history(path: &Path) -> String {
          add -A` fails; run `git rm --cached`, and replace its secrets",
         path.display()
     )
-}
-
-/// Default working directory of programs.
-fn first_writable(policy: &Policy) -> PathBuf {
-    let root = policy
-        .roots()
-        .iter()
-        .find(|root| root.writable())
-        .or_else(|| policy.project());
-    root.map_or_else(|| PathBuf::from("."), |root| root.path().to_owned())
 }
 
 /// Settings for recorded calls. They may reach the same network as commands, unless configured

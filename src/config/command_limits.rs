@@ -13,6 +13,8 @@ use crate::cli::{CommandArgs, PythonArgs};
 pub struct CommandLimits {
     /// Default time limit of a command.
     pub timeout: Duration,
+    /// `true` if the operator chose it.
+    pub is_timeout_chosen: bool,
     /// Maximum time limit of a command.
     pub max_timeout: Duration,
     /// Maximum number of bytes kept of each output stream.
@@ -41,13 +43,15 @@ pub struct PythonConfig {
 impl CommandLimits {
     /// Resolves the limits. Fails if the default timeout exceeds the maximum.
     pub(super) fn resolve(args: &CommandArgs, profile: &profile::Limits) -> Result<Self> {
+        let chosen = args.command_timeout_secs.or(profile.command_timeout_secs);
         let (timeout, max_timeout) = timeouts(
-            args.command_timeout_secs.or(profile.command_timeout_secs),
+            chosen,
             args.max_command_timeout_secs
                 .or(profile.max_command_timeout_secs),
         )?;
         Ok(Self {
             timeout,
+            is_timeout_chosen: chosen.is_some(),
             max_timeout,
             output_cap_bytes: count(
                 args.output_cap_bytes.or(profile.output_cap_bytes),

@@ -22,26 +22,26 @@ mod tenants;
 mod undo;
 
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use command_limits::{CommandLimits, PythonConfig};
 use commands::ProcessState;
 use directories::{absolute, here_first, own_file};
 use memory::MemoryConfig;
 use modes::Purpose;
-use replay_base::limits;
+use replay_clients::{Client, Clients, FailureForm, ReplyStyle};
 use replay_files::fs::Durability;
 use replay_files::policy::{Grant, GrantFlag, Hidden, Restrictions};
-use replay_mcp::sessions::ErrorStyle;
 use replay_mcp::transport::Limits;
 use replay_proxy::Learned;
 use tracing::level_filters::LevelFilter;
 
 use crate::calls::Reach;
-use crate::cli::{ClientArgs, Errors, Isolation, LogLevel, Options, ToolsetArg};
+use crate::cli::{ClientArgs, Errors, Isolation, LogLevel, Options, Replies, ToolsetArg};
+use crate::server::ClientChoice;
 use crate::tools::Toolset;
 
 pub(crate) use commands::{CacheConfig, SandboxConfig};
@@ -91,16 +91,19 @@ pub struct Settings {
     pub scratch_parent: Option<PathBuf>,
     /// Tool sets to serve.
     pub toolsets: Vec<Toolset>,
-    /// Style of reporting tool errors.
-    pub errors: ErrorStyle,
+    /// Profiles of clients, and the choice among them.
+    pub clients: Clients,
+    pub client_choice: ClientChoice,
+    /// Form of failures for all clients, if given.
+    pub errors: Option<FailureForm>,
+    /// Style of replies for all clients, if the operator chose one.
+    pub reply_style: Option<ReplyStyle>,
+    /// The operator's maximum of a reply in tokens; 0 for none.
+    pub reply_tokens: Option<u64>,
     /// Limits of commands.
     pub commands: CommandLimits,
     /// Settings of Python sessions.
     pub python: PythonConfig,
-    /// Default maximum size of a reply in bytes.
-    pub reply_bytes: usize,
-    /// Default maximum size of a command's output in a reply.
-    pub shown_output_bytes: usize,
     /// Durability of file writes: with or without fsync.
     pub durability: Durability,
     /// Memory of calls and of searches.
@@ -146,6 +149,9 @@ impl Settings {
             paths.map(|path| absolute(here, path)).collect()
         };
         let own_files = options.directories.sandbox_profile.iter();
+        let own_files = own_files.chain(&options.replies.clients);
+        let clients = clients(here, options.replies.clients.as_deref())?;
+        let client_choice = client_choice(&clients, &options.replies.client)?;
         let net_log = options.network.net_log.as_ref();
         let reply_tokens = options.replies.reply_tokens.or(profile.limits.reply_tokens);
         Ok(Self {
@@ -160,11 +166,16 @@ impl Settings {
             temporary: std::env::temp_dir(),
             scratch_parent: None,
             toolsets,
-            errors: error_style(&options.client),
+            clients,
+            client_choice,
+            errors: failure_form(&options.client),
+            reply_style: options.replies.replies.map(|style| match style {
+                Replies::Exact => ReplyStyle::Exact,
+                Replies::Lean => ReplyStyle::Lean,
+            }),
+            reply_tokens,
             commands,
             python: PythonConfig::resolve(&options.python, &profile.limits),
-            reply_bytes: reply_bytes(reply_tokens.unwrap_or(limits::REPLY_TOKENS)),
-            shown_output_bytes: reply_bytes(reply_tokens.unwrap_or(0)),
             durability: if options.writes.no_fsync {
                 Durability::Kernel
             } else {
@@ -234,12 +245,54 @@ pub(crate) fn client_limits(client: &ClientArgs) -> Limits {
     }
 }
 
-/// Style of reporting errors to clients of the tools or of a mock.
-pub(crate) fn error_style(client: &ClientArgs) -> ErrorStyle {
-    match client.errors {
-        Errors::Codes => ErrorStyle::Codes,
-        Errors::Results => ErrorStyle::Results,
+/// Returns the form of failures for clients of the tools or of a mock, if given.
+pub(crate) fn failure_form(client: &ClientArgs) -> Option<FailureForm> {
+    client.errors.map(|errors| match errors {
+        Errors::Codes => FailureForm::Codes,
+        Errors::Results => FailureForm::Results,
+    })
+}
+
+/// Reads the operator's additions to the table of clients.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a file that the operator names at the start"
+)]
+fn clients(here: &Path, file: Option<&Path>) -> Result<Clients> {
+    let Some(file) = file else {
+        return Ok(Clients::embedded().clone());
+    };
+    let failed = || format!("--clients {}", file.display());
+    let text = std::fs::read_to_string(absolute(here, file)).with_context(failed)?;
+    let clients = Clients::embedded().with(&text).with_context(failed)?;
+    let protects = |client: &&Client| {
+        let known = Clients::embedded().named(&client.id);
+        known.map_or(&[][..], |known| &known.protects) != client.protects
+    };
+    if let Some(Client { id, .. }) = clients.iter().find(protects) {
+        bail!(
+            "--clients {}: [{id}] has `protects`, which only the embedded table can have; give the \
+             paths with --protect",
+            file.display()
+        );
     }
+    Ok(clients)
+}
+
+fn client_choice(clients: &Clients, name: &str) -> Result<ClientChoice> {
+    Ok(match name {
+        "auto" => ClientChoice::ByName,
+        "none" => ClientChoice::Unknown,
+        _ if clients.named(name).is_some() => ClientChoice::Named(name.to_owned()),
+        _ => {
+            let known: Vec<&str> = clients.iter().map(|client| client.id.as_str()).collect();
+            bail!(
+                "--client {name} is not in the table of clients; it has {}, besides `auto` and \
+                 `none`; --clients FILE adds others",
+                known.join(", ")
+            );
+        }
+    })
 }
 
 /// Converts `--log-level` for the logger.
@@ -269,12 +322,4 @@ fn toolsets(args: &[ToolsetArg]) -> Vec<Toolset> {
         .into_iter()
         .filter(|&set| wanted(set))
         .collect()
-}
-
-fn reply_bytes(tokens: u64) -> usize {
-    if tokens == 0 {
-        usize::MAX
-    } else {
-        tokens as usize * limits::BYTES_PER_TOKEN
-    }
 }

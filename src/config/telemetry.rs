@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use percent_encoding::percent_decode_str;
 use replay_base::PROGRAM_NAME;
 use replay_mcp::telemetry::{Sampler, Settings};
 use replay_network::http_client::{HttpTarget, Trust};
@@ -182,30 +183,14 @@ fn sampler(variables: &Variables<'_>) -> Sampler {
 fn members(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split(',').filter_map(|member| {
         let (name, value) = member.split(';').next()?.split_once('=')?;
-        Some((name.trim(), decoded(value.trim()))).filter(|(name, _)| !name.is_empty())
+        Some((
+            name.trim(),
+            percent_decode_str(value.trim())
+                .decode_utf8_lossy()
+                .into_owned(),
+        ))
+        .filter(|(name, _)| !name.is_empty())
     })
-}
-
-/// Decodes percent escapes. Invalid escapes stay unchanged.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let escaped = behind
-            .get(..2)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped =
-            escaped.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let escaped = escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        if let Some(byte) = escaped.filter(|_| first == b'%') {
-            bytes.push(byte);
-            rest = &behind[2..];
-        } else {
-            bytes.push(first);
-            rest = behind;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Parses headers into lines of an HTTP request. Error messages do not show values, which are

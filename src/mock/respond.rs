@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
+use replay_clients::FailureForm;
 use replay_mcp::protocol::{Body, Code, Outcome, RpcError, notification, render};
-use replay_mcp::sessions::{AdmittedRequest, ErrorStyle, Level};
+use replay_mcp::sessions::{AdmittedRequest, Level};
 use serde_json::{Value, json};
 
 use super::behaviour::{self, AnswerBody, Ask, MockAnswer};
@@ -25,7 +26,7 @@ use super::template::{Template, TemplateScope};
 pub(crate) struct AnswerExecution<'a> {
     pub client: &'a ClientState,
     /// Style of refusals for clients of handshake revisions.
-    pub errors: ErrorStyle,
+    pub errors: FailureForm,
     pub catalog: &'a Catalog,
     pub exchange: &'a AdmittedRequest<'a>,
     pub params: &'a Value,
@@ -301,7 +302,7 @@ impl AnswerExecution<'_> {
 
     /// Refuses unusable arguments: with an error or a result, as the real server does.
     pub(crate) fn refuse(&self, message: String) -> Outcome {
-        if self.exchange.ticket.revision.is_stateless() || self.errors == ErrorStyle::Results {
+        if self.exchange.ticket.revision.is_stateless() || self.errors != FailureForm::Codes {
             let result = json!({"content": [{"type": "text", "text": message}], "isError": true});
             return Ok(Body::Raw(self.finish(result).to_string().into()));
         }

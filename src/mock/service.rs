@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use replay_base::text::nearest::shortened;
+use replay_clients::FailureForm;
 use replay_mcp::protocol::{Body, Code, Outcome, Request, Response, RpcError, fault};
-use replay_mcp::sessions::{
-    AdmittedRequest, ErrorStyle, Outbox, Service, Weight, stateless_revisions,
-};
+use replay_mcp::sessions::{AdmittedRequest, Outbox, Service, Weight, stateless_revisions};
 use serde_json::{Value, json};
 
 use super::catalog::Catalog;
@@ -25,7 +24,7 @@ pub struct Mock {
     /// Fault from the command line, which overrides the manifest's.
     fault: Option<MockFault>,
     /// Style of refusals for clients of handshake revisions.
-    errors: ErrorStyle,
+    errors: FailureForm,
     /// `true` if the manifest may change while it is served.
     reloads: bool,
     /// Names that its tools must not have.
@@ -48,7 +47,7 @@ impl Mock {
     pub fn new(
         catalog: Catalog,
         fault: Option<MockFault>,
-        errors: ErrorStyle,
+        errors: FailureForm,
         reloads: bool,
     ) -> Arc<Self> {
         let client = Arc::<ClientState>::default();

@@ -40,6 +40,19 @@ for wanted in sys.argv[1:]:
     print(name, there, "is there already")
 "#;
 
+/// Function that makes the environment. Inside a virtual environment `venv` gives the packages of its
+/// base, which the session does not see; so the environment names the session's own directories.
+const MAKE_OWN: &str = r#"make_own() {
+    if PYTHON -c 'import sys; sys.exit(sys.prefix == sys.base_prefix)'; then
+        PYTHON -m venv --without-pip "$own" &&
+        PYTHON -c 'import site; print(*site.getsitepackages(), sep=chr(10))' \
+            > "$("$own/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/session.pth"
+    else
+        PYTHON -m venv --without-pip --system-site-packages "$own"
+    fi
+}
+"#;
+
 /// Returns the script that makes the environment, if missing, and installs into it. With `offline`
 /// it uses no network. Packages are names or absolute paths, as for pip. Installed names are
 /// skipped.
@@ -49,7 +62,7 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
         .iter()
         .filter(|one| !is_path(one))
         .fold(String::new(), |all, one| all + " " + &quoted(one));
-    let mut script = format!("own={environment}\n");
+    let mut script = format!("own={environment}\n{}", MAKE_OWN.replace("PYTHON", &python));
     if !names.is_empty() {
         let all_there = if packages.iter().any(|one| is_path(one)) {
             ":"
@@ -71,7 +84,7 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
     }
     let _ = write!(
         script,
-        "[ -x \"$own/bin/python\" ] || {python} -m venv --without-pip --system-site-packages \"$own\" || exit {NO_ENVIRONMENT}\n\
+        "[ -x \"$own/bin/python\" ] || {{ make_own; }} || exit {NO_ENVIRONMENT}\n\
          \"$own/bin/python\" -m pip --version >/dev/null 2>&1 || \"$own/bin/python\" -m ensurepip >/dev/null 2>&1 || exit {NO_PIP}\n\
          \"$own/bin/python\" -m pip install --no-input --no-color --disable-pip-version-check --progress-bar off"
     );
@@ -303,7 +316,7 @@ mod tests {
         );
         let wheel = script("python3", Path::new("/e"), &["/w/a.whl".into()], true);
         assert!(
-            wheel.starts_with("own='/e'\n[ -x \"$own/bin/python\" ] || 'python3' -m venv "),
+            wheel.contains("\n}\n[ -x \"$own/bin/python\" ] || { make_own; } || exit 90\n"),
             "{wheel}"
         );
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use replay_base::cancel::CancelToken;
+use replay_base::limits::DEFAULT_PYTHON;
 use replay_base::text::escape::show_path;
 use replay_files::fs::FsError;
 use replay_files::policy::{Checked, FileKind, Policy, Read};
@@ -63,6 +64,8 @@ struct SessionState {
     /// Exit of the last interpreter.
     exit: Option<Exit>,
     was_started: bool,
+    /// PATH that finds the interpreter of the project first.
+    path: Option<OsString>,
     last_activity: SystemTime,
     /// Environment of the installed packages.
     packages: Option<PathBuf>,
@@ -103,6 +106,7 @@ impl Session {
             late: String::new(),
             exit: None,
             was_started: false,
+            path: None,
             last_activity: now,
             packages: None,
             installed: Vec::new(),
@@ -172,6 +176,25 @@ impl Session {
             || self.settings.python.clone(),
             |dir| dir.join("bin/python").display().to_string(),
         )
+    }
+
+    /// Sets PATH of the interpreter, which finds that of the project first, unless another one was
+    /// requested or an interpreter was started.
+    pub fn prefer_path(&self, path: OsString) {
+        let mut state = self.lock();
+        let has_path = self
+            .settings
+            .environment
+            .iter()
+            .any(|(name, _)| name == "PATH");
+        if self.settings.python == DEFAULT_PYTHON && !has_path && !state.was_started {
+            state.path = Some(path);
+        }
+    }
+
+    /// Returns PATH of the interpreter, if it has one of its own.
+    pub fn path(&self) -> Option<OsString> {
+        self.lock().path.clone()
     }
 
     /// Records packages and their environment, which the next start uses.
@@ -244,11 +267,19 @@ impl Session {
         }
         let directory = self.directory(host.policy)?;
         let python = self.python();
+        let path = self.path().map(|path| ("PATH".into(), path));
+        let environment: Vec<_> = self
+            .settings
+            .environment
+            .iter()
+            .cloned()
+            .chain(path)
+            .collect();
         let interpreter = Interpreter {
             session: &self.name,
             python: &python,
             dir: place_of(&directory)?,
-            environment: &self.settings.environment,
+            environment: &environment,
             idle: self.idle,
         };
         let driver = match self.spare.take(&interpreter, cancel) {
@@ -327,6 +358,10 @@ impl Session {
                 describe_exit(exit)
             ));
             self.lock().drop_kernel(&kernel, exit);
+        }
+        if cell.cancelled {
+            // Its caller gets no reply, so the next one is told.
+            self.lock().lost.clone_from(&lost);
         }
         self.lock().last_activity = SystemTime::now();
         let logs = self.keep_logs(host, &mut cell, &mut notes);
@@ -513,10 +548,7 @@ impl SessionState {
 /// paths begin, else absolute.
 pub fn shown_path(policy: &Policy, directory: &Path, rel: &[u8]) -> PathBuf {
     let rel = Path::new(std::ffi::OsStr::from_bytes(rel));
-    if policy
-        .project()
-        .is_some_and(|root| root.path() == directory)
-    {
+    if policy.base() == Some(directory) {
         rel.to_owned()
     } else {
         directory.join(rel)

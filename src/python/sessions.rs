@@ -1,6 +1,6 @@
 //! Table of the server's Python sessions, by name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) const DEFAULT_SESSION: &str = "default";
 pub struct Sessions {
     most: usize,
     idle: Duration,
-    directory: PathBuf,
+    directory: Mutex<PathBuf>,
     spare: Arc<Spare>,
     table: Mutex<SessionTable>,
 }
@@ -50,7 +50,7 @@ impl Sessions {
         let sessions = Self {
             most: most.max(1),
             idle,
-            directory,
+            directory: Mutex::new(directory),
             spare,
             table: Mutex::new(table),
         };
@@ -66,7 +66,7 @@ impl Sessions {
     }
 
     fn add_default(&self, table: &mut SessionTable) {
-        let (python, directory) = (DEFAULT_PYTHON.to_owned(), self.directory.clone());
+        let (python, directory) = (DEFAULT_PYTHON.to_owned(), self.default_directory());
         let settings = Settings {
             python,
             directory,
@@ -108,7 +108,25 @@ impl Sessions {
 
     /// Returns the default working directory of sessions.
     pub fn default_directory(&self) -> PathBuf {
-        self.directory.clone()
+        let directory = self.directory.lock();
+        directory.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the default working directory. The default session moves there if it is the only one
+    /// and has no interpreter.
+    pub fn begin_in(&self, directory: &Path) {
+        let mut own = self
+            .directory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        directory.clone_into(&mut own);
+        drop(own);
+        let mut table = self.lock();
+        if table.all.len() == 1 && !table.all[0].is_alive() {
+            table.all.clear();
+            table.last_number = 0;
+            self.add_default(&mut table);
+        }
     }
 
     /// Returns the session of this name, or the active one.

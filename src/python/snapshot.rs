@@ -76,7 +76,7 @@ impl Snapshot {
             threads: None,
             order: Order::Names,
             max_depth: MAX_WALK_DEPTH,
-            respect_gitignore: false,
+            skip_ignored: false,
             above: &[],
             account: None,
             cancel: &visitor.stop,

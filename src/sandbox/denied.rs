@@ -17,6 +17,8 @@ use super::raw_string::RawString;
 pub enum Denied {
     /// The command tried to reach a network that it does not have.
     Network,
+    /// This command or another one that ran at the same time tried that.
+    NetworkOfSome,
     /// The command tried to reach a host that no rule of the operator allows.
     Blocked(Blocked),
     /// Number of further blocked connections, to other targets.
@@ -68,6 +70,13 @@ pub(crate) fn display_path(path: PathBuf) -> RawString {
 }
 
 impl Denied {
+    /// Changes a refusal that may be another command's, for a command that did not run alone.
+    pub fn blame_others_too(&mut self) {
+        if *self == Self::Network {
+            *self = Self::NetworkOfSome;
+        }
+    }
+
     /// Describes a blocked connection, if it is one.
     pub fn blocked_in_words(&self) -> Option<String> {
         match self {

@@ -74,6 +74,14 @@ pub(crate) fn each_descendant() -> impl Iterator<Item = Pid> {
     below(vec![getpid()])
 }
 
+/// Returns the threads of a process (proc(5): `task`).
+pub(crate) fn threads(pid: Pid) -> Vec<Pid> {
+    tasks(pid)
+        .filter_map(|task| task.file_name().to_str()?.parse().ok())
+        .map(Pid::from_raw)
+        .collect()
+}
+
 /// Returns the children of this process that are not in `known`, with their descendants.
 pub(crate) fn strays(known: &HashSet<i32>) -> Vec<Pid> {
     let mut found: Vec<Pid> = children(getpid())
@@ -106,13 +114,18 @@ fn below(mut waiting: Vec<Pid>) -> impl Iterator<Item = Pid> {
     clippy::disallowed_methods,
     reason = "the kernel's own list of processes"
 )]
+fn tasks(pid: Pid) -> impl Iterator<Item = std::fs::DirEntry> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    tasks.into_iter().flatten().flatten()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel's own list of processes"
+)]
 fn children(parent: Pid) -> Vec<Pid> {
-    let Ok(tasks) = std::fs::read_dir(format!("/proc/{parent}/task")) else {
-        return Vec::new();
-    };
-    let lists = tasks
-        .flatten()
-        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    let lists =
+        tasks(parent).filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     lists
         .flat_map(|list| {
             list.split_whitespace()

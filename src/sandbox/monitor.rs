@@ -280,8 +280,12 @@ impl InView<'_> {
         let account = account.map(|account| account()).unwrap_or_default();
         let mut denied = self.broker.take_denied();
         denied.extend(account.appeared.into_iter().map(Denied::Protected));
-        if counted && account.was_alone {
-            denied.push(Denied::Network);
+        if counted {
+            denied.push(if account.was_alone {
+                Denied::Network
+            } else {
+                Denied::NetworkOfSome
+            });
         }
         denied
     }

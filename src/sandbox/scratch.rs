@@ -5,7 +5,7 @@
 )]
 
 use std::ffi::{CStr, CString};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use replay_base::limits::SWEEP_MS;
 use replay_base::removal::{DIRECTORY, PRIVATE, remove};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, flock, mkdirat, openat, renameat, symlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock, mkdirat, openat, renameat,
+    symlinkat,
 };
 use rustix::io::Errno;
 
@@ -92,18 +93,38 @@ impl Scratch {
     pub fn link_in_home(&self, links: &[(PathBuf, PathBuf)]) -> Result<(), Fault> {
         for (name, target) in links {
             let fault = || format!("link `{}` in the private home", name.display());
-            let place = Path::new("home").join(name);
-            let mut made = PathBuf::from("home");
-            for part in name.parent().unwrap_or(Path::new("")).components() {
-                made.push(part);
-                match mkdirat(&self.handle, &made, PRIVATE) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(errno) => return Err(errno).step_with(fault),
-                }
-            }
+            let place = self.place_in_home(name).step_with(fault)?;
             symlinkat(target, &self.handle, &place).step_with(fault)?;
         }
         Ok(())
+    }
+
+    /// Creates a file in the home, given by its path below it, unless something is there.
+    pub fn write_in_home(&self, name: &str, content: &str) -> Result<(), Fault> {
+        let fault = || format!("write `{name}` in the private home");
+        let place = self.place_in_home(Path::new(name)).step_with(fault)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match openat(&self.handle, &place, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => std::fs::File::from(file)
+                .write_all(content.as_bytes())
+                .step_with(fault),
+            Err(Errno::EXIST) => Ok(()),
+            Err(errno) => Err(errno).step_with(fault),
+        }
+    }
+
+    /// Returns the place of a path below the home, whose parents it creates.
+    fn place_in_home(&self, name: &Path) -> rustix::io::Result<PathBuf> {
+        let mut made = PathBuf::from("home");
+        for part in name.parent().unwrap_or(Path::new("")).components() {
+            made.push(part);
+            match mkdirat(&self.handle, &made, PRIVATE) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(Path::new("home").join(name))
     }
 
     /// Creates a directory in the home.

@@ -310,6 +310,17 @@ pub const CACHES: [(&str, bool); 14] = [
     (".bun/install/cache", true),
 ];
 
+/// Settings in the private home: path and content. Without them pnpm makes its store in the project,
+/// since the home is on another filesystem (<https://pnpm.io/settings#storedir>). Versions 9 and 10
+/// read the first file, 11 the second. npm warns of a variable for it.
+pub const HOME_FILES: [(&str, &str); 2] = [
+    (".config/pnpm/rc", "store-dir=~/.local/share/pnpm/store\n"),
+    (
+        ".config/pnpm/config.yaml",
+        "storeDir: ~/.local/share/pnpm/store\n",
+    ),
+];
+
 /// Variable that replaces `~/.cache` (XDG Base Directory Specification). When root runs pip, it
 /// rejects a cache behind a symlink.
 pub const CACHE_VARIABLE: &str = "XDG_CACHE_HOME";

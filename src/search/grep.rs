@@ -139,9 +139,21 @@ pub fn grep(
     gathered.finish(overlaps)
 }
 
+/// Searches one file.
 pub fn grep_one(
     call: Call<'_>,
     file: &Checked<Read>,
+    pattern: &Pattern,
+    wanted: GrepOptions,
+) -> Result<Hits, SearchError> {
+    let path = file.display_path().to_path_buf();
+    grep_open(call, (path, OpenFile::of(file)), pattern, wanted)
+}
+
+/// Searches an open file, which has this name in the reply.
+pub fn grep_open(
+    call: Call<'_>,
+    (path, file): (PathBuf, io::Result<OpenFile>),
     pattern: &Pattern,
     wanted: GrepOptions,
 ) -> Result<Hits, SearchError> {
@@ -155,8 +167,7 @@ pub fn grep_one(
     };
     let mut stretch = Stretch::default();
     let limits = limits_of(wanted, 0, 0);
-    let path = file.display_path().to_path_buf();
-    let searched = match OpenFile::of(file) {
+    let searched = match file {
         Ok(file) => {
             let how = SearchOptions {
                 binary: true,

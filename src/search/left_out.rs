@@ -24,6 +24,11 @@ impl LeftOut {
         *count += 1;
     }
 
+    /// Returns true if an ignored entry was skipped.
+    pub fn has_ignored(&self) -> bool {
+        self.ignored_files + self.ignored_directories > 0
+    }
+
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

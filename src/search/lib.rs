@@ -20,10 +20,10 @@ mod used_glob;
 mod window;
 
 pub use error::SearchError;
-pub use grep::{FileHits, GrepOptions, Hits, Mode, grep, grep_one};
+pub use grep::{FileHits, GrepOptions, Hits, Mode, grep, grep_one, grep_open};
 pub use left_out::LeftOut;
-pub use names::{First, Paths, first, names};
-pub use scope::{Exclude, Scope, SearchRequest, with_slash};
+pub use names::{First, NameMatches, Paths, first, names};
+pub use scope::{Exclude, Scope, SearchRequest, directories_above, with_slash};
 pub use used_glob::UsedGlob;
 
 use memory::Memory;

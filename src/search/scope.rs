@@ -10,7 +10,7 @@ use replay_base::budget::{Room, Share};
 use replay_base::limits::{GLOB_BYTES_PER_BYTE, MAX_WALK_DEPTH};
 use replay_base::text::glob::{GlobError, GlobMatcher, Reading, escape, few_enough};
 use replay_files::fs::{self, Order, WalkOptions};
-use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read};
+use replay_files::policy::{Checked, FileKind, Policy, PolicyError, Read, Root};
 
 use super::Call;
 use super::error::SearchError;
@@ -30,7 +30,7 @@ pub struct SearchRequest<'a> {
     /// Names of file types, of which a file has to be one; empty for any.
     pub types: &'a [String],
     /// Leave out what `.gitignore` files name.
-    pub respect_gitignore: bool,
+    pub skip_ignored: bool,
     /// Memory budget of the globs, and the cancel token.
     pub room: Option<Room<'a>>,
 }
@@ -44,7 +44,7 @@ pub struct Scope {
     names_files: bool,
     exclude: Exclude,
     types: Option<FileTypes>,
-    respect_gitignore: bool,
+    skip_ignored: bool,
     /// Share of the memory budget that the globs take.
     _share: Share,
 }
@@ -58,6 +58,8 @@ pub struct Start {
     /// Path from the directory of the search to this one, and a slash; empty where they are the
     /// same or lie apart.
     way: Vec<u8>,
+    /// Directories above it whose `.gitignore` files apply, with the way from there.
+    above: Vec<(Checked<Read>, Vec<u8>)>,
     /// Globs to include; `None` includes everything.
     globs: Option<GlobMatcher>,
     /// Globs whose first match is noted.
@@ -96,11 +98,14 @@ impl Scope {
         starts.sort_by(|a, b| a.prefix.cmp(&b.prefix));
         for start in &mut starts {
             start.way = way(&base, start.dir.display_path());
+            if asked.skip_ignored {
+                start.above = directories_above(policy, start.dir.display_path());
+            }
         }
         let overlaps = starts
             .windows(2)
             .any(|pair| pair[1].prefix.starts_with(&pair[0].prefix));
-        let respect_gitignore = asked.respect_gitignore;
+        let skip_ignored = asked.skip_ignored;
         Ok(Self {
             starts,
             globs,
@@ -108,7 +113,7 @@ impl Scope {
             names_files,
             exclude,
             types,
-            respect_gitignore,
+            skip_ignored,
             _share: share,
         })
     }
@@ -142,13 +147,13 @@ impl Scope {
         self.overlaps
     }
 
-    pub(super) fn walk_options<'a>(&self, start: &Start, call: Call<'a>) -> WalkOptions<'a> {
+    pub(super) fn walk_options<'a>(&self, start: &'a Start, call: Call<'a>) -> WalkOptions<'a> {
         WalkOptions {
             threads: None,
             order: Order::Paths,
             max_depth: start.max_depth,
-            respect_gitignore: self.respect_gitignore,
-            above: &[],
+            skip_ignored: self.skip_ignored,
+            above: &start.above,
             account: call.account,
             cancel: call.cancel,
         }
@@ -194,6 +199,7 @@ impl Start {
             dir,
             prefix,
             way: Vec::new(),
+            above: Vec::new(),
             globs,
             watched: Vec::new(),
             max_depth,
@@ -331,6 +337,29 @@ fn starts(
 struct Placed {
     rest: String,
     glob: Arc<UsedGlob>,
+}
+
+/// Returns the directories from the allowed one down to the parent of a start, whose `.gitignore`
+/// files apply, each with the path from there to the start.
+pub fn directories_above(policy: &Policy, start: &Path) -> Vec<(Checked<Read>, Vec<u8>)> {
+    let roots = policy.roots().iter().map(Root::path);
+    let root = roots
+        .filter(|root| start.starts_with(root))
+        .max_by_key(|root| root.as_os_str().len());
+    let Some(root) = root else {
+        return Vec::new();
+    };
+    let mut above: Vec<_> = start
+        .ancestors()
+        .skip(1)
+        .take_while(|above| above.starts_with(root))
+        .filter_map(|above| {
+            let lead = start.strip_prefix(above).ok()?.as_os_str().as_bytes();
+            Some((policy.read(above).ok()?, lead.to_vec()))
+        })
+        .collect();
+    above.reverse();
+    above
 }
 
 /// Returns the path from an open directory down to `path`, if a walk passes it: without links and

@@ -1,18 +1,36 @@
 //! tools/call: finds the tool, runs it with its context, and renders failures for the client.
 
-use std::time::Instant;
+use std::fmt::Write as _;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use replay_base::cancel::CancelToken;
+use replay_clients::{FailureForm, ReplyProfile};
 use replay_files::journal::{Changes, Ended};
 use replay_mcp::protocol::{
-    Body, Code, Content, Id, Outcome, Request, Revision, RpcError, ToolReply, Unsent, notification,
+    Body, Code, Content, Id, Outcome, ReplyForm, Request, Revision, RpcError, ToolReply, Unsent,
+    notification,
 };
-use replay_mcp::sessions::{ErrorStyle, Outbox, Weight};
+use replay_mcp::sessions::{Outbox, Weight, subject};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::client_selection::form;
 use super::tool_server::Server;
 use crate::error::Error;
-use crate::tools::{Callable, ChangeCounts, Context, Progress, Registry, Services, outside_lines};
+use crate::tools::{
+    Aside, Attended, Callable, ChangeCounts, Context, Hints, LongCall, Progress, Registry,
+    Services, outside_lines,
+};
+
+/// Time until a call is handed over once more, if too many are in the background.
+const RETRY_HAND_OVER: Duration = Duration::from_secs(1);
+/// Longest arguments from which the title of a call is read, in bytes.
+const MAX_TITLED_BYTES: usize = 64 * 1024;
+/// Longest time between two reports of progress. Many clients give a call up after a minute
+/// without one.
+const PROGRESS_AT_LEAST: Duration = Duration::from_secs(10);
 
 /// A tool call in progress.
 pub(super) struct Call<'a> {
@@ -23,6 +41,8 @@ pub(super) struct Call<'a> {
     pub asked: Instant,
     /// Set if the client wants progress.
     pub progress_token: Option<&'a Id>,
+    /// Form of the client's replies.
+    pub replies: &'a ReplyProfile,
 }
 
 /// Returns the weight of a request: only calls of heavy tools may not block the reading thread.
@@ -70,15 +90,141 @@ impl Call<'_> {
             }
             Err(error) => return Err(error),
         };
+        if tool.hands_over() && self.server.front.registry.can_follow() {
+            return self.run_at_length(tool.name(), arguments, outbox);
+        }
         let sink = |done: u64, total: Option<u64>, message: &str| {
             self.report(outbox, done, total, message);
         };
-        let progress = Progress::new(
-            (self.progress_token.is_some() || outbox.wants_progress()).then_some(&sink),
-        );
+        let progress = Progress::new(self.wants_progress(outbox).then_some(&sink));
         let aside = |work: &mut dyn FnMut()| outbox.at_length(work);
+        self.perform(tool, arguments, &progress, &aside)
+    }
+
+    fn wants_progress(&self, outbox: &dyn Outbox) -> bool {
+        self.progress_token.is_some() || outbox.wants_progress()
+    }
+
+    /// Runs a tool on a thread of its own. If the client asked for no progress, the call goes on
+    /// in the background after the time limit of commands.
+    fn run_at_length(
+        &self,
+        name: &str,
+        arguments: Option<&RawValue>,
+        outbox: &dyn Outbox,
+    ) -> Outcome {
+        let Some(server) = self.server.shared() else {
+            return Err(RpcError::new(Code::Internal, "the server is ending"));
+        };
+        let (arguments, replies) = (arguments.map(ToOwned::to_owned), self.replies.clone());
+        let (revision, cancel, asked) = (self.revision, self.cancel.clone(), self.asked);
+        let (patience, wants_progress) = (self.patience(), self.wants_progress(outbox));
+        let tool = name.to_owned();
+        let work = move |long: &LongCall| {
+            let call = Call {
+                server: &server,
+                revision,
+                cancel: &cancel,
+                asked,
+                progress_token: None,
+                replies: &replies,
+            };
+            let sink = |done: u64, total: Option<u64>, message: &str| {
+                long.report((done, total, message.to_owned()));
+            };
+            let progress = Progress::new(wants_progress.then_some(&sink));
+            let tool = server.front.registry.find(&tool)?;
+            call.perform(tool, arguments.as_deref(), &progress, &|work| work())
+        };
+        let Some(long) = LongCall::start(name, self.cancel.clone(), work) else {
+            return Err(RpcError::new(
+                Code::Internal,
+                "no thread could be started for the call; try again when less runs",
+            ));
+        };
+        let mut limit = patience.map(|patience| self.asked + patience);
+        let mut last = 0;
+        loop {
+            let beat = wants_progress.then(|| Instant::now() + PROGRESS_AT_LEAST);
+            match long.attend(limit.into_iter().chain(beat).min()) {
+                Attended::Over(outcome) => {
+                    return outcome.unwrap_or_else(|panic| resume_unwind(panic));
+                }
+                Attended::Report((done, total, message)) => {
+                    last = done.max(last + 1);
+                    self.report(outbox, last, total, &message);
+                }
+                Attended::Running if limit.is_some_and(|limit| Instant::now() >= limit) => {
+                    if let Some(id) = self.server.services.background_calls.hand_over(&long) {
+                        return Ok(Body::Tool(self.goes_on(&long, &id)));
+                    }
+                    // It has ended meanwhile, or too many go on already.
+                    limit = Some(Instant::now() + RETRY_HAND_OVER);
+                }
+                Attended::Running => {
+                    last += 1;
+                    let message = format!("running for {} s", long.age().as_secs());
+                    self.report(outbox, last, None, &message);
+                }
+            }
+        }
+    }
+
+    /// Reply of a call that goes on in the background.
+    fn goes_on(&self, long: &LongCall, id: &str) -> ToolReply {
+        let note = format!(
+            "{} still runs after {} s, and goes on in the background as commandId \"{id}\"; \
+             follow_command waits for its result",
+            long.tool(),
+            self.asked.elapsed().as_secs()
+        );
+        ToolReply {
+            content: vec![Content::note(note)],
+            form: form(self.replies, false),
+            structured: Some(json!({"commandId": id}).to_string()),
+            started: Some(id.to_owned()),
+            ..ToolReply::default()
+        }
+    }
+
+    /// Returns the longest time that a reply may take; `None` for a client that asked for progress.
+    fn patience(&self) -> Option<Duration> {
+        self.progress_token.is_none().then(|| self.wait())
+    }
+
+    /// Returns the usual time until a call goes on in the background: what the operator chose, else
+    /// what the client waits for.
+    fn wait(&self) -> Duration {
+        let commands = &self.server.services.commands;
+        let of_client = self.replies.wait_secs.map(Duration::from_secs);
+        of_client
+            .filter(|_| !commands.is_timeout_chosen)
+            .unwrap_or(commands.timeout)
+    }
+
+    /// Runs a tool with its context on this thread.
+    fn perform(
+        &self,
+        tool: &dyn Callable,
+        arguments: Option<&RawValue>,
+        progress: &Progress<'_>,
+        aside: &Aside<'_>,
+    ) -> Outcome {
         let (services, cancel, asked) = (&self.server.services, self.cancel, self.asked);
-        let changes = Changes::new(services.journal.as_deref().ok(), name);
+        // Tools run other programs than their calls name.
+        let about = match arguments {
+            _ if tool.hints() != Hints::Runs => None,
+            None => Some(String::new()),
+            Some(raw) if raw.get().len() > MAX_TITLED_BYTES => None,
+            Some(raw) => serde_json::from_str(raw.get())
+                .ok()
+                .map(|arguments| subject(&arguments)),
+        };
+        let changes = Changes::new(services.journal.as_deref().ok(), tool.name());
+        let changes = match &about {
+            Some(about) => changes.about(about),
+            None => changes,
+        };
         let can_undo = self.server.front.registry.can_undo();
         let context = Context {
             services,
@@ -86,8 +232,13 @@ impl Call<'_> {
             can_undo,
             cancel,
             asked,
-            progress: &progress,
-            aside: &aside,
+            progress,
+            aside,
+            replies: self.replies,
+            wait: self.wait(),
+            patience: self.patience(),
+            tells_undo: &AtomicBool::new(false),
+            max_tokens: None,
         };
         let _busy = self.server.services.memory.busy();
         if let Ok(journal) = &services.journal
@@ -98,15 +249,21 @@ impl Call<'_> {
         }
         let done = tool.call(&context, arguments, self.revision.has_structured());
         let ended = changes.end();
+        progress.settle();
         match done {
             Ok(mut reply) => {
+                reply.form = form(self.replies, reply.has_exited);
                 reply.undo = ended
                     .number
-                    .map(|number| ChangeCounts::of(&ended.changes).with_number(number));
+                    .map(|number| ChangeCounts::of(&ended.changes).with_number(number).into());
                 reply.outside = outside(&ended).map(Box::new);
                 reply
                     .content
-                    .extend(notes(services, &ended).map(Content::Text));
+                    .extend(notes(services, &ended).map(Content::note));
+                let is_told = !context.is_lean() || context.tells_undo.load(Ordering::Relaxed);
+                if let Some(number) = ended.number.filter(|_| !is_told) {
+                    add_undo(&mut reply.content, number, can_undo);
+                }
                 Ok(Body::Tool(reply))
             }
             Err(error) => self.failed(&error, &ended),
@@ -147,18 +304,27 @@ impl Call<'_> {
         };
         let undo = ended
             .number
-            .map(|number| format!("[what it changed can be undone: {who} call {number}]"));
+            .map(|number| format!("what it changed can be undone: {who} call {number}"));
         for note in undo.into_iter().chain(notes(&self.server.services, ended)) {
-            message.push('\n');
-            message.push_str(&note);
+            // A write to a `String` cannot fail.
+            let _ = write!(message, "\n[{note}]");
         }
-        if self.revision.is_stateless() || self.server.errors == ErrorStyle::Results {
+        let failure = self.server.front.clients.failure_form(self.replies);
+        if self.revision.is_stateless() || failure != FailureForm::Codes {
+            let is_plain = failure == FailureForm::Text;
+            if is_plain {
+                message.insert_str(0, "error: ");
+            }
             let content = vec![Content::Text(message)];
             let code = Some(error.code());
             let outside = outside(ended).map(Box::new);
             return Ok(Body::Tool(ToolReply {
                 content,
                 is_error: true,
+                form: ReplyForm {
+                    has_error: !is_plain,
+                    ..form(self.replies, false)
+                },
                 code,
                 outside,
                 ..ToolReply::default()
@@ -177,6 +343,26 @@ impl Call<'_> {
     }
 }
 
+/// Adds the number of a call that changed something to the end of its reply.
+fn add_undo(content: &mut Vec<Content>, number: u64, can_undo: bool) {
+    let undo = if can_undo {
+        format!("undo {number}")
+    } else {
+        format!("call {number}, which the operator can undo")
+    };
+    match content.last_mut() {
+        Some(Content::Note(note)) if note.ends_with(']') => {
+            note.truncate(note.len() - 1);
+            // A write to a `String` cannot fail.
+            let _ = write!(note, "; {undo}]");
+        }
+        Some(Content::Text(text)) => {
+            let _ = write!(text, " ({undo})");
+        }
+        _ => content.push(Content::note(undo)),
+    }
+}
+
 /// Notes about changes without undo data, and about files that programs outside the sandbox run.
 fn notes(services: &Services, ended: &Ended) -> impl Iterator<Item = String> {
     let lost = ended
@@ -184,9 +370,7 @@ fn notes(services: &Services, ended: &Ended) -> impl Iterator<Item = String> {
         .as_ref()
         .map(|reason| format!("not kept for undo: {reason}"));
     let outside = outside_lines(services, &ended.settled);
-    lost.into_iter()
-        .chain(outside)
-        .map(|note| format!("[{note}]"))
+    lost.into_iter().chain(outside)
 }
 
 fn outside(ended: &Ended) -> Option<Value> {

@@ -9,12 +9,17 @@ use replay_base::PROGRAM_NAME;
 use replay_base::budget::Account;
 use replay_base::text::escape::show;
 use replay_base::text::nearest::shortened;
-use replay_mcp::protocol::{Body, Code, Outcome, Request, Revision, RpcError, notification};
-use replay_mcp::sessions::{AdmittedRequest, Level, Service, Weight, stateless_revisions};
+use replay_mcp::protocol::{
+    Body, Code, Outcome, Request, Response, Revision, RpcError, notification,
+};
+use replay_mcp::sessions::{
+    AdmittedRequest, ClientInfo, Level, Outbox, Service, Weight, stateless_revisions,
+};
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::client_roots::ClientRoots;
+use super::client_selection::ClientSelection;
 use super::listing::{Lists, cacheable, server_info};
 use crate::tools::Registry;
 
@@ -23,15 +28,25 @@ pub struct Front {
     pub(super) registry: Registry,
     lists: Lists,
     instructions: String,
+    pub(super) clients: ClientSelection,
+    pub(super) roots: ClientRoots,
 }
 
 impl Front {
-    /// Creates a front. `instructions` are those of initialize and server/discover.
-    pub fn new(registry: Registry, instructions: String) -> Arc<Self> {
+    /// Creates a front. `instructions` are those of initialize and server/discover. `is_alone` is
+    /// true if the server has one client.
+    pub fn new(
+        registry: Registry,
+        instructions: String,
+        clients: ClientSelection,
+        is_alone: bool,
+    ) -> Arc<Self> {
         Arc::new(Self {
             registry,
             lists: Lists::default(),
             instructions,
+            clients,
+            roots: ClientRoots::new(is_alone),
         })
     }
 
@@ -46,18 +61,22 @@ impl Front {
         let revision = ticket.revision;
         let handshake = !revision.is_stateless();
         Some(match &*request.method {
-            "tools/list" => self.list_page(revision, request.params),
+            "tools/list" => self.list_page(exchange),
             "ping" if handshake => Ok(Body::Raw("{}".into())),
-            "initialize" if handshake => Ok(Body::Raw(
-                self.initialized(session.negotiate_with(request.params))
-                    .to_string()
-                    .into(),
-            )),
+            "initialize" if handshake => {
+                let negotiated = session.negotiate_with(request.params);
+                self.clients.log(exchange.client());
+                self.roots.declared(request.params);
+                Ok(Body::Raw(self.initialized(negotiated).to_string().into()))
+            }
             "server/discover" if handshake => Err(RpcError::new(
                 Code::InvalidParams,
                 "server/discover needs `_meta` with `io.modelcontextprotocol/protocolVersion`",
             )),
-            "server/discover" => Ok(Body::Raw(self.discovered().to_string().into())),
+            "server/discover" => {
+                self.clients.log(exchange.client());
+                Ok(Body::Raw(self.discovered().to_string().into()))
+            }
             "ping" | "initialize" => Err(no_method(request, revision)),
             _ => return None,
         })
@@ -102,13 +121,15 @@ impl Front {
             .any(|name| self.registry.find(name).is_ok())
     }
 
-    fn list_page(&self, revision: Revision, params: Option<&RawValue>) -> Outcome {
+    fn list_page(&self, exchange: &AdmittedRequest<'_>) -> Outcome {
         #[derive(Default, Deserialize)]
         struct Params {
             #[serde(default)]
             cursor: Option<Value>,
         }
-        let params: Params = params
+        let params: Params = exchange
+            .request
+            .params
             .and_then(|raw| serde_json::from_str(raw.get()).ok())
             .unwrap_or_default();
         if let Some(cursor) = params.cursor {
@@ -116,12 +137,19 @@ impl Front {
                 format!("`cursor` is {cursor}; the list has one page, so no cursor is valid");
             return Err(RpcError::new(Code::InvalidParams, message));
         }
-        Ok(Body::Raw(self.list(revision)))
+        let client = exchange.client();
+        Ok(Body::Raw(self.list_for(exchange.ticket.revision, client)))
     }
 
-    /// The tool list of this revision: a `ListToolsResult`.
+    /// Returns the tool list of this revision for a client that nobody knows: a `ListToolsResult`.
     pub fn list(&self, revision: Revision) -> Arc<str> {
-        self.lists.tools(&self.registry, revision)
+        self.list_for(revision, None)
+    }
+
+    fn list_for(&self, revision: Revision, client: Option<&ClientInfo>) -> Arc<str> {
+        let id = self.clients.known(client).map_or("", |known| &known.id);
+        let client = (id, self.clients.replies(client));
+        self.lists.tools(&self.registry, revision, client)
     }
 }
 
@@ -205,6 +233,27 @@ impl Service for StartingService {
                     "the walls around commands are still being built; try again",
                 ))
             })),
+        }
+    }
+
+    fn connected(&self, outbox: Arc<dyn Outbox>) {
+        match self.inner() {
+            Some(service) => service.connected(outbox),
+            None => self.front.roots.connected(outbox),
+        }
+    }
+
+    fn notified(&self, request: &Request<'_>) {
+        match self.inner() {
+            Some(service) => service.notified(request),
+            None => self.front.roots.notified(request),
+        }
+    }
+
+    fn answered(&self, response: &Response<'_>) {
+        match self.inner() {
+            Some(service) => service.answered(response),
+            None => self.front.roots.answered(response),
         }
     }
 

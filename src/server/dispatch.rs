@@ -1,13 +1,15 @@
 //! The tool server as a service: dispatch of requests by method.
 
+use std::sync::Arc;
+
 use replay_base::budget::Account;
-use replay_mcp::protocol::{Outcome, Request};
-use replay_mcp::sessions::{AdmittedRequest, Service, Weight};
+use replay_mcp::protocol::{Body, Content, Outcome, Request, Response};
+use replay_mcp::sessions::{AdmittedRequest, Outbox, Service, Weight};
 
 use super::call;
 use super::deferred_service::{log_outcome, no_method};
 use super::tool_server::Server;
-use crate::tools::{Toolset, expect_python_use};
+use crate::tools::{Services, Toolset, expect_python_use};
 
 impl Service for Server {
     fn weight(&self, request: &Request<'_>) -> Weight {
@@ -24,6 +26,18 @@ impl Service for Server {
 
     fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         Some(self.dispatch(exchange))
+    }
+
+    fn connected(&self, outbox: Arc<dyn Outbox>) {
+        self.front.roots.connected(outbox);
+    }
+
+    fn notified(&self, request: &Request<'_>) {
+        self.front.roots.notified(request);
+    }
+
+    fn answered(&self, response: &Response<'_>) {
+        self.front.roots.answered(response);
     }
 
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
@@ -48,14 +62,26 @@ impl Server {
         }
         match &*request.method {
             "tools/call" => {
+                self.front.roots.apply(|roots| {
+                    let Services { policy, python, .. } = &self.services;
+                    policy.begin_at(roots);
+                    policy.client_root().inspect(|root| python.begin_in(root));
+                });
                 let call = call::Call {
                     server: self,
                     revision,
                     cancel: &ticket.cancel,
                     asked: ticket.admitted,
                     progress_token: ticket.progress_token.as_ref(),
+                    replies: self.front.clients.replies(exchange.client()),
                 };
-                call.run(request, outbox)
+                let mut outcome = call.run(request, outbox);
+                if let Ok(Body::Tool(reply)) = &mut outcome {
+                    let once = std::mem::take(&mut reply.once).into_iter();
+                    let new = once.filter(|note| session.tells_first(note));
+                    reply.content.extend(new.map(Content::note));
+                }
+                outcome
             }
             "resources/list" if self.front.has_logs() => Ok(self.list_logs(revision)),
             "resources/read" if self.front.has_logs() => self.read_log(revision, request.params),

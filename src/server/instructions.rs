@@ -37,37 +37,26 @@ pub(crate) fn instructions(
         // A write to a `String` cannot fail.
         let _ = writeln!(text, "- {} ({access})", root.path().display());
     }
-    text.push_str(
-        "Relative paths are taken below the first one. Find files by name with glob_search, text with grep_files \
-         (JavaScript regex). Read large files with offset and limit. ",
-    );
-    text.push_str(if edits {
-        "Change files with edit_file (edit_files for many), and keep oldText short but unique; write_file is for new \
-         files and full rewrites. "
-    } else {
-        "Every directory is read-only. "
-    });
+    text.push_str("Relative paths begin at your client's root, else at the first one. Prefer these tools to your own. ");
+    if !edits {
+        text.push_str("Every directory is read-only. ");
+    } else if registry.can_undo() {
+        text.push_str("undo_changes takes any call back, commands too. ");
+    }
     if registry.find("run_python_code").is_ok() && !are_refused {
-        text.push_str("Python with variables that stay between calls: run_python_code. ");
+        text.push_str("run_python_code keeps its variables between calls. ");
     }
     if registry.find("run_tests").is_ok() {
-        text.push_str(
-            "Run tests with run_tests and check types with type_check: they find the runner and name what failed. ",
-        );
+        text.push_str("run_tests and type_check find the runner, and name what failed. ");
     }
     if !commands {
         text.push_str("There is no shell.");
         return text;
     }
     if !are_refused {
-        let what = if registry.find("run_tests").is_ok() {
-            "builds, git and everything else"
-        } else {
-            "builds and tests"
-        };
-        let _ = write!(
-            text,
-            "Use execute_command for {what}, not for reading or editing. "
+        text.push_str(
+            "execute_command: each command begins anew in the first writable directory; a long one \
+             goes on in the background, and follow_command waits for it. ",
         );
     }
     text.push_str(held);

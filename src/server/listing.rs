@@ -1,10 +1,11 @@
-//! tools/list: rendered once for each revision, since it never changes within a process.
+//! tools/list: rendered once for each revision and client, since it never changes within a process.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use replay_base::PROGRAM_NAME;
+use replay_clients::{ReplyParts, ReplyProfile, ReplyStyle};
 use replay_mcp::protocol::{Revision, SERVER_INFO_KEY};
 use serde_json::{Map, Value, json};
 
@@ -16,17 +17,27 @@ const TTL_MS: u64 = 3_600_000;
 
 /// Cache of the rendered lists.
 #[derive(Default)]
-pub(super) struct Lists(Mutex<HashMap<Revision, Arc<str>>>);
+pub(super) struct Lists(Mutex<HashMap<(Revision, String), Arc<str>>>);
 
 impl Lists {
-    /// The `ListToolsResult` for a revision, as JSON text.
-    pub(super) fn tools(&self, registry: &Registry, revision: Revision) -> Arc<str> {
+    /// The `ListToolsResult` for a revision, and for a client with its name in the table, as JSON
+    /// text.
+    pub(super) fn tools(
+        &self,
+        registry: &Registry,
+        revision: Revision,
+        (id, replies): (&str, &ReplyProfile),
+    ) -> Arc<str> {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = made.entry(revision).or_insert_with(|| {
+        let list = made.entry((revision, id.to_owned())).or_insert_with(|| {
             let mut list = String::from("{\"tools\":[");
-            for (index, tool) in registry.iter().enumerate() {
+            let is_for_model = replies.style == ReplyStyle::Lean && !registry.has_all();
+            let listed = registry
+                .iter()
+                .filter(|tool| !(is_for_model && tool.is_rare()));
+            for (index, tool) in listed.enumerate() {
                 list.push_str(if index > 0 { "," } else { "" });
-                add_entry(&mut list, &tool.descriptor(), revision);
+                add_entry(&mut list, &tool.descriptor(), revision, replies);
             }
             let mut more = json!({});
             if revision.is_stateless() {
@@ -69,7 +80,7 @@ pub(super) fn server_info(revision: Revision) -> Value {
 }
 
 /// Writes the `Tool` object of a tool; its schemas are JSON text already.
-fn add_entry(list: &mut String, tool: &Descriptor, revision: Revision) {
+fn add_entry(list: &mut String, tool: &Descriptor, revision: Revision, replies: &ReplyProfile) {
     let mut member = |name: &str, value: &dyn fmt::Display| {
         let open = if name == "name" { '{' } else { ',' };
         // A write to a `String` cannot fail.
@@ -82,7 +93,8 @@ fn add_entry(list: &mut String, tool: &Descriptor, revision: Revision) {
     }
     member("description", &text(&tool.description));
     member("inputSchema", &tool.input_schema);
-    if let Some(schema) = tool.output_schema.filter(|_| revision.has_structured()) {
+    let has_structured = revision.has_structured() && replies.structured != ReplyParts::Text;
+    if let Some(schema) = tool.output_schema.filter(|_| has_structured) {
         member("outputSchema", &schema);
     }
     if revision.has_annotations() {
@@ -92,6 +104,11 @@ fn add_entry(list: &mut String, tool: &Descriptor, revision: Revision) {
             annotations["title"] = text(&tool.title);
         }
         member("annotations", &annotations);
+    }
+    let metas = replies.meta.iter().filter(|meta| meta.is_for(&tool.name));
+    let meta: Map<String, Value> = metas.flat_map(|meta| meta.members.clone()).collect();
+    if !meta.is_empty() {
+        member("_meta", &Value::from(meta));
     }
     list.push('}');
 }

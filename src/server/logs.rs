@@ -60,7 +60,7 @@ impl Server {
             });
         };
         let all = log.kept.len();
-        let read = log.kept.read(offset, self.services.reply_bytes);
+        let read = log.kept.read(offset, self.services.resource_bytes());
         let read = read
             .map_err(|error| RpcError::new(Code::Internal, format!("`{}`: {error}", params.uri)))?;
         let mut part = &read[..];

@@ -92,14 +92,17 @@ impl Service for ServerAndMock {
     }
 
     fn notified(&self, request: &Request<'_>) {
+        self.server.notified(request);
         self.mock.notified(request);
     }
 
     fn answered(&self, response: &Response<'_>) {
+        self.server.answered(response);
         self.mock.answered(response);
     }
 
     fn connected(&self, outbox: Arc<dyn Outbox>) {
+        self.server.connected(Arc::clone(&outbox));
         self.mock.connected(outbox);
     }
 

@@ -1,11 +1,15 @@
 //! Status of a server, for the status page: directories, sandbox and background commands.
 
+use std::time::Instant;
+
 use replay_base::limits::RECENT_SUBJECT_BYTES;
+use replay_mcp::protocol::Body;
 use replay_mcp::sessions::Ending;
 use replay_sandbox::exec::{Background, BackgroundCommands, Ending as End, Exit, State};
 use serde_json::{Value, json};
 
 use super::tool_server::Server;
+use crate::tools::LongCall;
 
 impl Server {
     /// Returns the roots of its tools, the sandbox tier (`null` if no tool runs commands), and
@@ -28,12 +32,33 @@ impl Server {
             .registry
             .iter()
             .any(|tool| tool.toolset().runs_commands());
+        let calls = self.services.background_calls.list();
+        let calls = calls.iter().map(|call| describe_call(call));
         json!({
             "roots": roots.collect::<Vec<_>>(),
             "walls": runs_commands.then(|| self.services.commands.standing.word()),
-            "background": background.iter().map(|command| describe(command)).collect::<Vec<_>>(),
+            "background": background.iter().map(|command| describe(command)).chain(calls).collect::<Vec<_>>(),
         })
     }
+}
+
+fn describe_call(call: &LongCall) -> Value {
+    let outcome = call.await_result(Instant::now());
+    let (ending, end) = match &outcome {
+        None => (None, None),
+        Some(Ok(Body::Tool(reply))) if !reply.is_error => (Some(Ending::Ok), Some("done")),
+        Some(Err(_)) if call.was_ended() => (Some(Ending::Cancelled), Some("ended")),
+        Some(_) => (Some(Ending::Failed), Some("failed")),
+    };
+    json!({
+        "id": call.id(),
+        "command": call.tool(),
+        "at": humantime::format_rfc3339_millis(call.at()).to_string(),
+        "durationMs": call.ran().as_micros() as f64 / 1000.0,
+        "bytes": 0,
+        "outcome": ending.map(Ending::as_str),
+        "end": end,
+    })
 }
 
 fn describe(command: &Background) -> Value {

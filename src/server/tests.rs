@@ -11,16 +11,17 @@ use replay_base::budget::Account;
 use replay_files::fs::Writer;
 use replay_files::policy::{Access, Grant, Policy};
 use replay_mcp::protocol::{Incoming, Request, ToolReply, parse, render};
-use replay_mcp::sessions::{Admission, ErrorStyle, Outbox, Session, Weight};
+use replay_mcp::sessions::{Admission, Outbox, Session, Weight};
 use replay_python::Sessions;
 use replay_search::memory::Memory;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Front, Server};
+use super::{ClientSelection, Front, Server};
 use crate::error::Error;
 use crate::tools::{
-    Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services, Toolset,
+    BackgroundCalls, Callable, Calls, Commands, Context, Descriptor, Hints, Registry, Services,
+    Toolset,
 };
 
 /// A tool that panics, added at run time like a tool of a manifest.
@@ -107,8 +108,7 @@ fn session_in(grants: &[Grant]) -> Session {
     let commands = Commands::refused("this is a test");
     let services = Services {
         account: Account::default(),
-        reply_bytes: usize::MAX,
-        shown_output_bytes: usize::MAX,
+        reply_tokens: Some(0),
         calls: Calls::default(),
         logs: replay_sandbox::exec::Logs::default(),
         tests: replay_testrun::History::default(),
@@ -118,11 +118,11 @@ fn session_in(grants: &[Grant]) -> Session {
         memory: Memory::off(),
         python: Sessions::new(1, Duration::from_secs(1), PathBuf::new()),
         commands,
+        background_calls: BackgroundCalls::default(),
     };
     Session::new(Server::new(
-        Front::new(registry, String::new()),
+        Front::new(registry, String::new(), ClientSelection::default(), true),
         services,
-        ErrorStyle::Codes,
     ))
 }
 

@@ -1,9 +1,8 @@
 //! The tool server: state that all its sessions share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use replay_mcp::protocol::Revision;
-use replay_mcp::sessions::ErrorStyle;
 
 use super::deferred_service::Front;
 use crate::tools::{Callable, Hints, Services};
@@ -12,17 +11,23 @@ use crate::tools::{Callable, Hints, Services};
 pub struct Server {
     pub(super) front: Arc<Front>,
     pub(super) services: Services,
-    pub(super) errors: ErrorStyle,
+    /// For calls that outlive their request.
+    itself: Weak<Self>,
 }
 
 impl Server {
     /// Creates a server for the tools of this front.
-    pub fn new(front: Arc<Front>, services: Services, errors: ErrorStyle) -> Arc<Self> {
-        Arc::new(Self {
+    pub fn new(front: Arc<Front>, services: Services) -> Arc<Self> {
+        Arc::new_cyclic(|itself| Self {
             front,
             services,
-            errors,
+            itself: Weak::clone(itself),
         })
+    }
+
+    /// Returns this server for a call that may outlive its request.
+    pub(super) fn shared(&self) -> Option<Arc<Self>> {
+        self.itself.upgrade()
     }
 
     /// State that the tools share.
@@ -30,8 +35,8 @@ impl Server {
         &self.services
     }
 
-    /// Ends the remains of calls: Python sessions, background commands, test logs, and running
-    /// commands. New commands are refused. Files stay.
+    /// Ends the remains of calls: Python sessions, background calls and commands, test logs, and
+    /// running commands. New commands are refused. Files stay.
     pub fn end_left_behind(&self) {
         let Services {
             commands,
@@ -39,9 +44,11 @@ impl Server {
             logs,
             tests,
             calls,
+            background_calls,
             ..
         } = &self.services;
         commands.pause();
+        background_calls.end_all();
         python.clear();
         logs.clear();
         tests.clear();
@@ -52,7 +59,7 @@ impl Server {
     pub fn has_left_nothing(&self) -> bool {
         // Calls that finished in the meantime may have left more.
         self.end_left_behind();
-        self.services.commands.are_over()
+        self.services.commands.are_over() && self.services.background_calls.is_over()
     }
 
     /// Names of the tools, in order.

@@ -185,11 +185,9 @@ impl<'a> RunContext<'a> {
             .directory(&named.map_or_else(|| self.default_dir(), PathBuf::from))
     }
 
-    /// Returns the default directory for commands and relative paths: the first writable allowed
-    /// directory, else the first.
+    /// Returns the default directory for commands and relative paths.
     fn default_dir(&self) -> PathBuf {
-        let writable = self.policy.roots().iter().find(|root| root.writable());
-        let root = writable.or_else(|| self.policy.project());
-        root.map_or_else(|| PathBuf::from("."), |root| root.path().to_path_buf())
+        let directory = self.policy.default_directory();
+        directory.unwrap_or(Path::new(".")).to_owned()
     }
 }

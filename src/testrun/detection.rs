@@ -11,11 +11,10 @@ use std::path::{Path, PathBuf};
 use replay_base::text::escape::show_path;
 
 use super::project::disk::ProjectTree;
-use super::project::python;
 use super::project::signs::{
     MAX_EXAMINED_NAMES, MAX_PROJECT_DEPTH, ProjectLevel, SignWeight, inside,
 };
-use super::tool::{ProjectTool, ToolKind};
+use super::tool::ToolKind;
 
 /// A runner or checker that a project has.
 pub(crate) struct DetectedTool<T: ?Sized + 'static> {
@@ -145,19 +144,6 @@ pub(crate) fn below<T: ToolKind + ?Sized>(
     found
 }
 
-/// Returns true if a directory is a project that names this tool: files that match its naming
-/// habits are not enough.
-pub(crate) fn is_project<T: ProjectTool + ?Sized>(
-    tree: &dyn ProjectTree,
-    dir: &Path,
-    tool: &T,
-) -> bool {
-    ProjectLevel::at(tree, dir).is_some_and(|level| {
-        tool.sign(&level)
-            .is_some_and(|(weight, _)| weight > SignWeight::Habit || python::is_project(&level))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
@@ -168,6 +154,7 @@ mod tests {
     use crate::project::disk::tests::tree;
     use crate::runner::Runner;
     use crate::runners::{CargoTest, Jest, Pytest, Vitest};
+    use crate::tool::ProjectTool as _;
 
     fn runners(tree: &dyn ProjectTree, cwd: &Path) -> Vec<DetectedTool<dyn Runner>> {
         around(tree, cwd)

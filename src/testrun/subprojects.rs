@@ -47,8 +47,8 @@ pub(crate) fn projects<T: ToolKind + ?Sized>(
     listed(named, MAX_NAMED_PROJECTS)
 }
 
-/// Returns the next step if projects below have a missing tool. Names those in which it is
-/// installed, else those that use it. Returns `None` if there are none.
+/// Returns the next step if a missing tool is installed in projects below. Returns `None` if it is
+/// in none.
 pub(crate) fn projects_with_tool<T: ToolKind + ?Sized>(
     context: &RunContext<'_>,
     cwd: &Path,
@@ -56,43 +56,22 @@ pub(crate) fn projects_with_tool<T: ToolKind + ?Sized>(
 ) -> Option<String> {
     let disk = context.disk();
     let has_tool = |tools: &[&T]| tools.iter().any(|known| known.name() == tool.name());
-    let mut users: Vec<String> = detection::below::<T>(&disk, cwd)
+    let named = detection::below::<T>(&disk, cwd)
         .into_iter()
-        .filter(|(_, tools)| has_tool(tools))
-        .map(|(dir, _)| dir)
-        .collect();
-    let owners: Vec<String> = users
-        .iter()
-        .filter(|dir| tool.is_in(disk, &cwd.join(dir)))
-        .cloned()
-        .collect();
-    // Directories with only test files miss the same tool as their project.
-    users.retain(|dir| detection::is_project(&disk, &cwd.join(dir), tool));
-    let what = if owners.is_empty() {
-        "use it"
-    } else {
-        "have it"
-    };
-    if !owners.is_empty() {
-        users = owners;
-    }
-    let named = users
-        .iter()
-        .map(|dir| format!("`{}`", cwd_argument(context, &cwd.join(dir))))
+        .filter(|(dir, tools)| has_tool(tools) && tool.is_in(disk, &cwd.join(dir)))
+        .map(|(dir, _)| format!("`{}`", cwd_argument(context, &cwd.join(dir))))
         .collect();
     listed(named, MAX_NAMED_PROJECTS).map(|named| {
         format!(
-            "{} is not here, but projects below {what}: give one of these as `cwd`: {named}",
+            "{} is not here, but projects below have it: give one of these as `cwd`: {named}",
             tool.name()
         )
     })
 }
 
-/// Returns a directory as `cwd` takes it: relative to the first allowed directory, or absolute.
+/// Returns a directory as `cwd` takes it: relative to where relative paths begin, or absolute.
 fn cwd_argument(context: &RunContext<'_>, dir: &Path) -> String {
-    let below = context
-        .policy
-        .project()
-        .and_then(|root| dir.strip_prefix(root.path()).ok());
+    let below = context.policy.base();
+    let below = below.and_then(|base| dir.strip_prefix(base).ok());
     show_path(below.unwrap_or(dir)).to_string()
 }

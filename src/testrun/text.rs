@@ -12,6 +12,9 @@ use super::model::{
 };
 use super::reports::stack::frames_to_show;
 
+/// Beginning of a line about files that were not taken for tests.
+pub const LEFT_OUT: &str = "LEFT OUT ";
+
 pub fn tests(report: &TestReport) -> String {
     let mut text = String::new();
     heading(&mut text, report);
@@ -42,7 +45,7 @@ pub fn tests(report: &TestReport) -> String {
         let _ = writeln!(text, "DID NOT RUN {id}");
     }
     for what in &report.left_out {
-        let _ = writeln!(text, "LEFT OUT {what}");
+        let _ = writeln!(text, "{LEFT_OUT}{what}");
     }
     others(&mut text, report);
     if let Some(hint) = &report.hint {

@@ -74,7 +74,7 @@ impl<'a> AlikeNames<'a> {
             more => format!("; {more} more look alike"),
         };
         Some((
-            format!("[no name matches {parameter}, but `{shown}` looks alike{difference}{more}]"),
+            format!("no name matches {parameter}, but `{shown}` looks alike{difference}{more}"),
             names,
         ))
     }
@@ -135,7 +135,7 @@ pub(super) fn alike_to_globs(
         .unwrap_or_default();
     let shown = show(first);
     Ok(Some((
-        format!("[no name matches globs, but `{shown}` looks alike{difference}]"),
+        format!("no name matches globs, but `{shown}` looks alike{difference}"),
         paths,
     )))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use replay_base::text::alike::{Divergence, skeleton};
 use replay_base::text::escape::show_path;
 use replay_files::fs;
-use replay_files::policy::{FileKind, Policy, PolicyError, Root, Touched};
+use replay_files::policy::{AccessRecord, FileKind, Policy, PolicyError, Root};
 use replay_python::PythonError;
 
 use crate::error::Error;
@@ -23,11 +23,11 @@ pub(super) fn explain_error(policy: &Policy, error: Error) -> Error {
                 difference,
             };
         }
-        match (missing_parent(policy, &path), policy.project()) {
+        match (missing_parent(policy, &path), policy.base()) {
             (Some(missing), Some(project)) => PolicyError::ParentNotFound {
                 path,
                 missing,
-                project: project.path().to_owned(),
+                project: project.to_owned(),
             },
             _ => PolicyError::NotFound { path },
         }
@@ -68,7 +68,7 @@ fn missing_parent(policy: &Policy, path: &Path) -> Option<PathBuf> {
 /// Finds an existing path that looks the same, and the first difference of their names.
 fn twin(policy: &Policy, path: &Path) -> Option<(PathBuf, String)> {
     // These checks are not part of the call's audit log entry.
-    let aside = Touched::default();
+    let aside = AccessRecord::default();
     let _aside = aside.enter();
     let root = root_of(policy, path)?;
     let (mut place, mut difference) = (root.path().to_owned(), None);

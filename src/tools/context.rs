@@ -1,18 +1,25 @@
 //! Context of a running tool: policy, locks, cancellation and progress.
 
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use replay_base::budget::Room;
 use replay_base::cancel::CancelToken;
-use replay_base::limits::BYTES_PER_TOKEN;
+use replay_base::text::escape::{show, show_path};
+use replay_clients::{ReplyProfile, ReplyStyle};
 use replay_files::fs::CallWriter;
 use replay_files::journal::Changes;
 use replay_sandbox::exec::Stage;
 
 use super::services::Services;
+use super::text_limit::TextLimit;
 
 /// Everything that a call needs, borrowed while it runs.
+#[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// State that all calls share.
     pub services: &'a Services,
@@ -28,10 +35,21 @@ pub struct Context<'a> {
     pub progress: &'a Progress<'a>,
     /// Runs work that takes longer than [`replay_mcp::sessions::Weight`] allows.
     pub aside: &'a Aside<'a>,
+    /// Form of the client's replies.
+    pub replies: &'a ReplyProfile,
+    /// Usual time until a call goes on in the background.
+    pub wait: Duration,
+    /// Longest time that a reply may take; `None` for a client that asked for progress, and so sees
+    /// that the call goes on.
+    pub patience: Option<Duration>,
+    /// Set when the reply tells the undo number of the call, or that there is nothing to tell.
+    pub tells_undo: &'a AtomicBool,
+    /// `maxTokens` of the call.
+    pub max_tokens: Option<u64>,
 }
 
 /// Runs the given work once, and returns when it is done.
-pub(super) type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
+pub(crate) type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Send + Sync + 'a;
 
 impl<'a> Context<'a> {
     /// Memory account and cancel token of the call.
@@ -42,14 +60,66 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Maximum text of the reply in bytes, for this `maxTokens` argument.
-    pub fn most_bytes(&self, max_tokens: Option<u64>) -> usize {
-        max_tokens.map_or(self.services.reply_bytes, bytes)
+    /// Returns true if replies are for a model.
+    pub fn is_lean(&self) -> bool {
+        self.replies.style == ReplyStyle::Lean
+    }
+
+    /// Returns an absolute path as replies show it: in lean style relative to where relative paths
+    /// begin, if it is below.
+    pub(super) fn shown<'p>(&self, path: &'p [u8]) -> Cow<'p, str> {
+        let base = self
+            .is_lean()
+            .then(|| self.services.policy.base())
+            .flatten();
+        let below = base.and_then(|base| {
+            let rest = path.strip_prefix(base.as_os_str().as_bytes())?;
+            match rest.strip_prefix(b"/") {
+                _ if rest.is_empty() => Some(&b"."[..]),
+                // The root directory ends with the slash.
+                None => base.as_os_str().as_bytes().ends_with(b"/").then_some(rest),
+                below => below,
+            }
+        });
+        show(below.unwrap_or(path))
+    }
+
+    /// Tells what was done to a path.
+    pub(super) fn did(&self, verb: &str, path: &Path) -> String {
+        if self.is_lean() {
+            format!("{verb} {}", self.shown(path.as_os_str().as_bytes()))
+        } else {
+            format!("Successfully {verb} {}", show_path(path))
+        }
+    }
+
+    /// Returns true if a search skips ignored files; `ignored` is what the call says.
+    pub(super) fn skips_ignored(&self, ignored: Option<bool>) -> bool {
+        !ignored.unwrap_or(!self.is_lean())
+    }
+
+    /// Maximum text of the reply.
+    pub(super) fn limit(&self) -> TextLimit {
+        TextLimit::new(self.replies, self.max_tokens, self.services.reply_tokens)
+    }
+
+    /// The same for a call that measures its reply itself, as by `limit` or `depth`. That is
+    /// enough in exact style.
+    pub(super) fn limit_of_measured(&self) -> TextLimit {
+        if self.is_lean() || self.max_tokens.is_some() {
+            self.limit()
+        } else {
+            TextLimit::of_client(self.replies)
+        }
     }
 
     /// The same for the output of a command.
-    pub fn most_output_bytes(&self, max_tokens: Option<u64>) -> usize {
-        max_tokens.map_or(self.services.shown_output_bytes, bytes)
+    pub(super) fn output_limit(&self) -> TextLimit {
+        if self.services.reply_tokens.is_some() {
+            self.limit()
+        } else {
+            self.limit_of_measured()
+        }
     }
 
     /// Returns a writer that journals the call's changes.
@@ -63,12 +133,6 @@ impl<'a> Context<'a> {
         (self.aside)(&mut || done = Some(work()));
         done.unwrap_or_else(work)
     }
-}
-
-fn bytes(tokens: u64) -> usize {
-    usize::try_from(tokens)
-        .unwrap_or(usize::MAX)
-        .saturating_mul(BYTES_PER_TOKEN)
 }
 
 /// Receiver of reports: amount done, total if known, message.
@@ -85,6 +149,10 @@ struct LastReport {
     done: Option<u64>,
     sent_at: Option<Instant>,
 }
+
+/// Minimum time from a report to the reply. Clients on the TypeScript SDK take a reply at once and
+/// a report a tick later. Of two in one read the report would be about an unknown call.
+const BEFORE_REPLY: Duration = Duration::from_millis(5);
 
 /// Minimum interval between reports, which would flood the client otherwise.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -125,9 +193,16 @@ impl<'a> Progress<'a> {
         );
     }
 
-    /// Like [`Progress::report`], without the minimum interval: for a last report before the reply.
+    /// Like [`Progress::report`], without the minimum interval: for output as it comes.
     pub fn report_now(&self, done: u64, total: Option<u64>, message: &str) {
         self.send(done, total, message, Duration::ZERO);
+    }
+
+    /// Waits until the last report is so old that a client takes it before the reply.
+    pub fn settle(&self) {
+        let last = self.last.lock().ok().and_then(|last| last.sent_at);
+        let rest = last.and_then(|at| BEFORE_REPLY.checked_sub(at.elapsed()));
+        rest.into_iter().for_each(std::thread::sleep);
     }
 
     fn send(&self, done: u64, total: Option<u64>, message: &str, interval: Duration) {

@@ -43,9 +43,8 @@ impl Tool for CreateDirectory {
                 error => Error::Policy(error),
             })?;
         fs::create_dir(context.changes, &directory)?;
-        Ok(Reply::text(format!(
-            "Successfully created {}",
-            show_path(directory.display_path())
-        )))
+        Ok(Reply::text(
+            context.did("created", directory.display_path()),
+        ))
     }
 }

@@ -1,6 +1,5 @@
 //! `delete_file`: deletes a file, or a directory with its contents.
 
-use replay_base::text::escape::show_path;
 use replay_files::fs;
 use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
@@ -33,10 +32,10 @@ impl Tool for DeleteFile {
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
         let entry = context.services.policy.entry(&params.path)?;
         let removed = fs::remove(context.changes, &entry, true, context.cancel)?;
-        let path = show_path(entry.display_path());
+        let done = context.did("deleted", entry.display_path());
         Ok(Reply::text(match removed.files + removed.directories {
-            0 | 1 => format!("Successfully deleted {path}"),
-            entries => format!("Successfully deleted {path} ({entries} entries)"),
+            0 | 1 => done,
+            entries => format!("{done} ({entries} entries)"),
         }))
     }
 }

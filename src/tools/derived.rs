@@ -3,9 +3,9 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::schema::{ALIASES, HIDDEN};
+use super::schema::{ALIASES, BRIEF, HIDDEN};
 use super::tool::Tool;
 
 /// Schemas of a tool, as committed in `schemas/`.
@@ -23,12 +23,26 @@ pub(super) fn schema_file<T: Tool>() -> SchemaFile {
     let mut schemas = Map::new();
     schemas.insert("arguments".to_owned(), arguments.clone());
     schemas.insert("published".to_owned(), published(arguments));
-    if let Some(output) = output::<T::Output>() {
+    if let Some(mut output) = output::<T::Output>() {
+        if T::HANDS_OVER {
+            go_on(&mut output);
+        }
         schemas.insert("output".to_owned(), output);
     }
     SchemaFile {
         name: format!("{}.json", T::NAME),
         json: format!("{:#}\n", Value::Object(schemas)),
+    }
+}
+
+/// Adds the reply of a call that goes on in the background, which has none of the members.
+fn go_on(output: &mut Value) {
+    let Some(object) = output.as_object_mut() else {
+        return;
+    };
+    object.shift_remove("required");
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        properties.insert("commandId".to_owned(), json!({"type": "string"}));
     }
 }
 
@@ -100,6 +114,9 @@ fn strip(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
             members.remove(ALIASES);
+            if members.remove(BRIEF).is_some() {
+                members.insert("items".to_owned(), json!({"type": "object"}));
+            }
             // The description of an item is the comment of its Rust type, which does not help an
             // agent.
             if let Some(Value::Object(items)) = members.get_mut("items") {

@@ -4,18 +4,21 @@ use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
 
 use replay_base::limits::{MAX_TREE_ENTRIES, MAX_WALK_DEPTH};
+use replay_base::text::count::counted;
 use replay_base::text::escape::show;
-use replay_files::fs::{self, TreeEntry, TreeOptions};
+use replay_base::text::tokens::count_tokens;
+use replay_files::fs::{self, Tree, TreeEntry, TreeOptions};
 use replay_files::policy::FileKind;
 use replay_mcp::protocol::{Content, escape_into};
 use replay_mcp::sessions::Weight;
-use replay_search::{Exclude, with_slash};
+use replay_search::{Exclude, LeftOut, directories_above, with_slash};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::fitted_tree::FittedTree;
 use super::list_directory::{ItemKind, open_directory};
 use super::reply_size::Bulk;
+use super::status_line::Status;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
@@ -43,8 +46,9 @@ pub(super) struct Params {
     /// Left out; a bare name at any depth
     #[schemars(extend("x-aliases" = ["excludePatterns", "exclude", "exclude_globs"]))]
     exclude_globs: Option<Vec<String>>,
-    /// Obey .gitignore
-    respect_gitignore: Option<bool>,
+    /// Take in ignored files (.gitignore, caches)
+    #[schemars(extend("x-aliases" = ["includeIgnored", "include_ignored", "no_ignore"]))]
+    ignored: Option<bool>,
 }
 
 /// A node on the wire, but for `leftOut` and `truncated`, which are told where they are. Only its
@@ -81,8 +85,8 @@ impl Tool for DirectoryTree {
     type Output = Output;
     const NAME: &'static str = "directory_tree";
     const TITLE: &'static str = "List a tree";
-    const DESCRIPTION: &'static str = "A directory, recursively, as JSON {name, type, children}, 100,000 entries \
-        at most. Links are not followed.";
+    const DESCRIPTION: &'static str =
+        "A directory, recursively, 100,000 entries at most. Links are not followed.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
@@ -101,10 +105,13 @@ impl Tool for DirectoryTree {
             Some(context.room()),
         )?;
         let start = with_slash(directory.display_path());
+        let policy = &context.services.policy;
+        let above = directories_above(policy, directory.display_path());
         let options = TreeOptions {
             max_depth: params.depth.unwrap_or(MAX_WALK_DEPTH),
             max_entries: MAX_TREE_ENTRIES,
-            respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            skip_ignored: context.skips_ignored(params.ignored),
+            above: &above,
             account: Some(&context.services.account),
             keep: &|rel, _| !exclude.matches(&start, b"", rel),
             closed: &[],
@@ -125,6 +132,10 @@ impl Tool for DirectoryTree {
         context
             .room()
             .cover(&mut held, size_of_val(all) + names * TREE_COPIES)?;
+        if context.is_lean() {
+            let tree = tree.unwrap_or_default();
+            return Ok(lean_reply(context, tree).holding(held));
+        }
         let is_truncated = tree.as_ref().is_some_and(|tree| tree.truncated);
         let root = Root {
             name: &root,
@@ -132,7 +143,7 @@ impl Tool for DirectoryTree {
             is_truncated,
         };
         let mut text = json(root, entries, &[], usize::MAX);
-        let means = "leave it out with excludeGlobs or respectGitignore, or set depth";
+        let means = "leave it out with excludeGlobs or ignored: false, or set depth";
         let bulk = Bulk::note(text.len(), all.len(), "entries", means, || {
             Bulk::of_tree(all)
         });
@@ -140,19 +151,19 @@ impl Tool for DirectoryTree {
         if let Some(tree) = tree.as_ref().filter(|tree| tree.truncated) {
             let count = tree.entries.len();
             notes.push(format!(
-                "[truncated after {count} entries; set depth or list a subdirectory]"
+                "truncated after {count} entries; set depth or list a subdirectory"
             ));
         }
         if let Some(tree) = tree.as_ref().filter(|tree| tree.skipped > 0) {
             notes.push(format!(
-                "[{} directories could not be read, or lie too deep]",
+                "{} directories could not be read, or lie too deep",
                 tree.skipped
             ));
         }
         let most = if params.depth.is_some() {
             usize::MAX
         } else {
-            context.most_bytes(None)
+            context.limit().most_bytes()
         };
         let (mut cut, mut left_out, mut root) = (None, Vec::new(), root);
         if text.len() > most
@@ -173,21 +184,71 @@ impl Tool for DirectoryTree {
             .any(|entry| entry.depth > MAX_NESTED_LEVELS);
         let structured = if is_deep {
             notes.push(format!(
-                "[structuredContent ends {MAX_NESTED_LEVELS} levels down, for clients that cannot read more]"
+                "structuredContent ends {MAX_NESTED_LEVELS} levels down, for clients that cannot read more"
             ));
             json(root, entries, &left_out, MAX_NESTED_LEVELS)
         } else {
             text.clone()
         };
-        let content = std::iter::once(text)
-            .chain(notes)
-            .chain(cut)
-            .map(Content::Text)
-            .collect();
+        let notes = notes.into_iter().chain(cut).map(Content::note);
+        let content = std::iter::once(Content::Text(text)).chain(notes).collect();
         Ok(Reply::content(content)
             .with_written(structured)
             .holding(held))
     }
+}
+
+/// Returns the reply for a model: a name per line, indented by its depth.
+fn lean_reply(context: &Context<'_>, mut tree: Tree) -> Reply<Output> {
+    let (mut status, mut notes) = (Status::default(), Vec::new());
+    let draw = |entries: &[TreeEntry], left_out: &[usize]| {
+        let mut text = String::new();
+        for (at, entry) in entries.iter().enumerate() {
+            text.push_str(&line(entry, left_out.get(at).copied().unwrap_or_default()));
+        }
+        text
+    };
+    let limit = context.limit();
+    let mut text = draw(&tree.entries, &[]);
+    if !limit.holds(&text) {
+        let most = limit.tokens_of(&text);
+        let cost = |entry: &TreeEntry| count_tokens(&line(entry, usize::from(!entry.listed)));
+        let all = std::mem::take(&mut tree.entries);
+        let fitted = FittedTree::new(all, most, cost);
+        text = draw(&fitted.entries, &fitted.left_out);
+        notes.push(fitted.note());
+        tree.entries = fitted.entries;
+    }
+    if tree.truncated {
+        let count = tree.entries.len();
+        status.add(format!(
+            "truncated after {count} entries: set depth or list a subdirectory"
+        ));
+    } else if tree.entries.is_empty() {
+        status.add("empty");
+    }
+    if tree.skipped > 0 {
+        let skipped = counted(tree.skipped, "directory", "directories");
+        status.add(format!("{skipped} could not be read, or lie too deep"));
+    }
+    status.add_ignored(LeftOut {
+        binary_files: 0,
+        ignored_files: tree.ignored_files,
+        ignored_directories: tree.ignored_directories,
+    });
+    status.reply(text, notes)
+}
+
+/// Returns the line of an entry. `left_out` is the number of omitted entries below it.
+fn line(entry: &TreeEntry, left_out: usize) -> String {
+    let indent = "  ".repeat(entry.depth - 1);
+    let name = show(entry.name.as_bytes());
+    let sign = ItemKind::from(entry.kind).sign();
+    let more = match left_out {
+        0 => String::new(),
+        count => format!(" ({count} more)"),
+    };
+    format!("{indent}{name}{sign}{more}\n")
 }
 
 /// The root of a tree.

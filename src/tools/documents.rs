@@ -51,8 +51,8 @@ pub(super) enum DocumentContent {
 }
 
 /// Other tools see the lines of the JSON instead.
-const NOTEBOOK_NOTE: &str = "[cells and outputs; `encoding: \"utf-8\"` shows the JSON, whose line \
-    numbers grep_files and edit_file use]";
+const NOTEBOOK_NOTE: &str = "cells and outputs; `encoding: \"utf-8\"` shows the JSON, whose line \
+    numbers grep_files and edit_file use";
 
 /// Returns true if the file name belongs to a format of [`read`].
 pub(super) fn is_claimed(file: &Checked<Read>) -> bool {
@@ -130,7 +130,7 @@ pub(super) fn read(
         (ReaderAnswer::Text, text) => {
             let text = String::from_utf8(text.to_vec()).map_err(|_| unsound())?;
             Ok(Some(DocumentContent::Text(match kind {
-                DocumentKind::Notebook => format!("{NOTEBOOK_NOTE}\n{text}"),
+                DocumentKind::Notebook => format!("[{NOTEBOOK_NOTE}]\n{text}"),
                 DocumentKind::Picture | DocumentKind::Pdf | DocumentKind::Office => text,
             })))
         }
@@ -215,7 +215,7 @@ fn picture_reply(file: &Checked<Read>, shown: ConvertedPicture, picture: &[u8]) 
         data: STANDARD.encode(picture),
         mime: form.media_type().to_owned(),
     };
-    Reply::content(vec![image, Content::text(format!("[{note}]"))])
+    Reply::content(vec![image, Content::note(note)])
         .meta("encoding", "base64")
         .meta("binary", true)
         .meta("size", file.size())

@@ -1,6 +1,9 @@
 //! `edit_file`: replacements in one file, all of them or none.
 
+use std::os::unix::ffi::OsStrExt as _;
+
 use replay_base::limits::MAX_EDIT_BYTES;
+use replay_base::text::diff;
 use replay_base::text::escape::show_path;
 use replay_files::edit::Edit;
 use replay_files::fs;
@@ -96,8 +99,13 @@ impl Tool for EditFile {
             }
             Ok(applied)
         })?;
-        let mut content = vec![Content::text(format!("Successfully edited {path}"))];
-        content.extend(edits::notes(&applied, &edits).map(Content::Text));
+        let mut done = context.did("edited", target.display_path());
+        if context.is_lean() {
+            let edits = applied.per_edit.iter().map(EditReport::from);
+            done = format!("{done} {}", edits::lines(edits));
+        }
+        let mut content = vec![Content::text(done)];
+        content.extend(edits::notes(&applied, &edits).map(Content::note));
         let sha256 = params
             .expected_sha256
             .map(|_| hash::of(applied.content.pieces()));
@@ -142,10 +150,15 @@ fn preview(
         path: path.clone(),
         source: Box::new(source),
     })?;
-    let diff = edits::preview(&path, &bytes, &applied, context.room())?;
-    let diff = edits::truncate_diff(diff, context.most_bytes(None));
+    let mut diff = edits::preview(&path, &bytes, &applied, context.room())?;
+    if context.is_lean() && applied.changed {
+        let shown = context.shown(file.display_path().as_os_str().as_bytes());
+        diff = format!("{shown}\n{}", diff::changed_lines(&diff));
+    }
+    let (diff, cut) = edits::truncate_diff(diff, context.limit());
     let mut content = vec![Content::text(&*diff)];
-    content.extend(edits::notes(&applied, edits).map(Content::Text));
+    let notes = cut.into_iter().chain(edits::notes(&applied, edits));
+    content.extend(notes.map(Content::note));
     let sha256 = expected.map(|_| hash::of(applied.content.pieces()));
     let edits = applied.per_edit.iter().map(EditReport::from).collect();
     Ok(Reply::content(content).with_structured(Output {

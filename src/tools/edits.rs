@@ -2,7 +2,6 @@
 //! reports.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use replay_base::budget::{Exhausted, Room};
@@ -14,15 +13,18 @@ use replay_files::policy::{Checked, Write};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::page::whole_lines;
+use super::text_limit::TextLimit;
 use crate::error::Error;
+
+/// Places that the reply to an edit names.
+const MAX_SPANS: usize = 10;
 
 /// One edit as an agent writes it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
 pub struct EditParam {
-    /// Text to find; must occur exactly once unless limit is set
+    /// Text to find; must occur exactly once if limit is 1
     #[schemars(extend("x-aliases" = ["old_text", "old_string", "oldString", "old_str"]))]
     old_text: String,
     /// Replacement (default: empty). Regex: $1 or \1 groups, $& whole match, $$ a dollar
@@ -60,9 +62,9 @@ impl From<EditParam> for Edit {
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct EditReport {
-    replacements: u64,
-    first_line: usize,
-    last_line: usize,
+    pub(super) replacements: u64,
+    pub(super) first_line: usize,
+    pub(super) last_line: usize,
     rule: &'static str,
 }
 
@@ -81,6 +83,28 @@ impl From<&edit::EditReport> for EditReport {
             last_line,
             rule: rule.name(),
         }
+    }
+}
+
+/// Returns the lines that edits changed: `12-14, 40`.
+pub(super) fn lines(edits: impl Iterator<Item = EditReport>) -> String {
+    let spans: Vec<String> = edits
+        .map(|edit| {
+            let (first, last) = (edit.first_line, edit.last_line);
+            let span = if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            };
+            match edit.replacements {
+                1 => span,
+                count => format!("{span} ({count} places)"),
+            }
+        })
+        .collect();
+    match spans.len().checked_sub(MAX_SPANS + 1) {
+        None => spans.join(", "),
+        Some(more) => format!("{} and {} more", spans[..MAX_SPANS].join(", "), more + 1),
     }
 }
 
@@ -104,22 +128,19 @@ pub(super) fn preview(
         .unwrap_or_else(|| "(no changes)".to_owned()))
 }
 
-/// Cuts a diff to whole lines of at most `most` bytes, and appends a line with the size of the
-/// rest.
-pub(super) fn truncate_diff(mut diff: String, most: usize) -> String {
-    if diff.len() <= most {
-        return diff;
+/// Cuts a diff to whole lines within the limit. Also returns a note on the rest, if any.
+pub(super) fn truncate_diff(mut diff: String, limit: TextLimit) -> (String, Option<String>) {
+    if limit.holds(&diff) {
+        return (diff, None);
     }
-    let (bytes, kept) = (diff.len(), whole_lines(&diff, most));
+    let (bytes, kept) = (diff.len(), limit.lines_of(&diff));
     let lines = diff[kept..].lines().count();
     diff.truncate(kept);
     let left = bytes - kept;
-    // A write to a `String` cannot fail.
-    let _ = write!(
-        diff,
-        "[{lines} more lines of the diff, {left} bytes, are left out; try the edits on fewer places or files]"
+    let note = format!(
+        "{lines} more lines of the diff, {left} bytes, are left out; try the edits on fewer places or files"
     );
-    diff
+    (diff, Some(note))
 }
 
 /// Retries a change while other programs change the file. The last attempt locks the directory from
@@ -180,7 +201,7 @@ pub(super) fn notes(applied: &Applied<'_>, edits: &[Edit]) -> Option<String> {
         let slip = replay_pattern::replacement_slip(&edit.new_text).filter(|_| edit.is_regex);
         notes.extend(slip.map(|slip| format!("edits[{index}]: {slip}")));
     }
-    (!notes.is_empty()).then(|| format!("[{}]", notes.join("; ")))
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// Describes the edits of a file that does not exist.
@@ -225,14 +246,14 @@ mod tests {
         };
         let first = |what: &str| {
             Some(format!(
-                "[edits[0] replaced the first {what} only; `limit: 0` replaces all]"
+                "edits[0] replaced the first {what} only; `limit: 0` replaces all"
             ))
         };
         assert_eq!(notes_of("a a a", regex(1, "$1b")), first("match"));
         assert_eq!(notes_of("a a a", regex(2, "b")), first("2 matches"));
         assert_eq!(notes_of("a a a", regex(3, "b")), None);
         assert_eq!(notes_of("a a a", regex(0, "b")), None);
-        let slip = "[edits[0]: `${1}` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name]";
+        let slip = "edits[0]: `${1}` in newText stands as it is; a group is `$1`, and `$<name>` if it has a name";
         assert_eq!(notes_of("a", regex(1, "${1}")), Some(slip.to_owned()));
         assert_eq!(notes_of("(a)", Edit::new("(a)", "${1}")), None);
     }

@@ -1,9 +1,11 @@
 //! `execute_command`: runs a shell command, and returns its output and exit status. It may run in
 //! the background, at once or after its timeout.
 
+use std::path::Path;
 use std::time::Duration;
 
 use replay_base::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
+use replay_base::text::count::duration;
 use replay_base::text::escape::show_path;
 use replay_files::policy::{Checked, FileKind, Read};
 use replay_mcp::protocol::Content;
@@ -17,16 +19,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::notes::changes::{ChangesMade, changes_made};
-use super::notes::command::{Notes, Remarks, exit_code, refused};
+use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::dry_run::{WouldChange, would_change};
 use super::notes::output::{ShownOutput, shorten_streams};
 use super::open_object::Open;
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::status_line::{OutputText, Status};
+use super::text_limit::TextLimit;
+use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Columns of a command's terminal.
 const TERMINAL_COLUMNS: u16 = 120;
 
+/// Shortest running time that a lean reply tells.
+const TOLD_TIME: Duration = Duration::from_secs(1);
 /// Note on a failed dry run.
 const DRY_RUN_DIFFERS: &str = "a dry run has no named sockets (EACCES), no rename of existing \
     directories (EXDEV), no writes to files of other groups (EOVERFLOW) and less room (ENOSPC): a \
@@ -44,7 +50,10 @@ pub(super) struct Params {
     /// Directory (default: first writable one)
     #[schemars(extend("x-aliases" = ["cwd", "working_directory", "workdir"]))]
     working_directory: Option<String>,
-    /// Seconds until it is ended (default: it goes on in the background)
+    /// Seconds until it goes on in the background
+    #[schemars(extend("x-aliases" = ["wait_secs", "yield_time"]))]
+    wait_secs: Option<u64>,
+    /// Seconds until it is ended (default: never)
     #[schemars(range(min = 1), extend("x-aliases" = ["timeout_secs"]))]
     timeout: Option<u64>,
     /// Reply at once, let it run on
@@ -57,6 +66,7 @@ pub(super) struct Params {
     dry_run: Option<bool>,
     /// Most output
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
+    #[expect(dead_code, reason = "it is read for all tools")]
     max_tokens: Option<u64>,
 }
 
@@ -91,9 +101,9 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
     // Not in the schema, which each client pays for.
-    #[serde(flatten)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    remarks: Remarks,
+    signal: Option<i32>,
 }
 
 impl Tool for ExecuteCommand {
@@ -102,7 +112,8 @@ impl Tool for ExecuteCommand {
     const NAME: &'static str = "execute_command";
     const TITLE: &'static str = "Run a shell command";
     const DESCRIPTION: &'static str = "Run a shell command (no stdin): stdout, stderr, exit code. For builds, git \
-        and the like; for files use the file tools. Processes it leaves are ended: start servers with background.";
+        and the like; for files use the file tools. Each begins anew; processes it leaves are ended: start servers with \
+        background.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
     const WEIGHT: Weight = Weight::Heavy;
@@ -124,8 +135,9 @@ impl Tool for ExecuteCommand {
             dir,
             terminal: (params.tty == Some(true)).then_some((TERMINAL_ROWS, TERMINAL_COLUMNS)),
         };
-        let asked = params.timeout.map(Duration::from_secs);
-        let most = context.most_output_bytes(params.max_tokens);
+        let [asked, wait] =
+            [params.timeout, params.wait_secs].map(|secs| secs.map(Duration::from_secs));
+        let limit = context.output_limit();
         let is_dry = params.dry_run == Some(true);
         let reply = match (params.background == Some(true), is_dry) {
             (true, true) => {
@@ -134,7 +146,7 @@ impl Tool for ExecuteCommand {
                 return Err(Error::params(message));
             }
             (true, false) => start(context, &command, asked),
-            (false, is_dry) => run(context, &command, asked, is_dry, most),
+            (false, is_dry) => run(context, &command, [asked, wait], is_dry, limit),
         };
         reply.map_err(|error| match error {
             Error::Exec(ExecError::Cancelled) => Error::Cancelled,
@@ -155,15 +167,9 @@ impl Tool for ExecuteCommand {
 /// Returns the requested directory, else the first writable one, else the project.
 fn directory(context: &Context<'_>, asked: Option<&str>) -> Result<Checked<Read>, Error> {
     let policy = &context.services.policy;
-    let default = policy
-        .roots()
-        .iter()
-        .find(|root| root.writable())
-        .or_else(|| policy.project());
-    let directory = match (asked, default) {
-        (Some(path), _) => policy.read(path)?,
-        (None, Some(root)) => policy.read(root.path())?,
-        (None, None) => policy.read(".")?,
+    let directory = match asked {
+        Some(path) => policy.read(path)?,
+        None => policy.read(policy.default_directory().unwrap_or(Path::new(".")))?,
     };
     if directory.kind() != FileKind::Directory {
         let message = format!(
@@ -187,10 +193,10 @@ fn start(
     let grace = Duration::from_millis(KILL_GRACE_MS);
     let started = background.start(launcher, command, timeout, grace, context.cancel)?;
     let id = started.id();
-    let text = format!(
-        "[runs in the background as commandId \"{id}\"; follow_command reads its output and ends it]"
+    let note = format!(
+        "runs in the background as commandId \"{id}\"; follow_command reads its output and ends it"
     );
-    Ok(Reply::text(text)
+    Ok(Reply::content(vec![Content::note(note)])
         .with_structured(Output {
             command_id: Some(id.to_owned()),
             ..Output::default()
@@ -201,25 +207,32 @@ fn start(
 fn run(
     context: &Context<'_>,
     command: &exec::Command<'_>,
-    asked: Option<Duration>,
+    [asked, wait]: [Option<Duration>; 2],
     is_dry: bool,
-    most: usize,
+    limit: TextLimit,
 ) -> Result<Reply<Output>, Error> {
     let rules = &context.services.commands;
     let Some(launcher) = &rules.launcher else {
         return Err(ExecError::NoLauncher.into());
     };
-    let timeout = asked.unwrap_or(rules.timeout);
+    // Without progress, a client may give a call up before a long `timeout`.
+    let wait = match (wait, context.patience) {
+        (Some(wait), Some(patience)) => Some(wait.min(patience)),
+        (wait, patience) => wait.or(patience),
+    };
+    let timeout = asked.unwrap_or_else(|| wait.unwrap_or(context.wait).min(rules.max_timeout));
     if timeout > rules.max_timeout {
         let (asked, most) = (timeout.as_secs(), rules.max_timeout.as_secs());
         return Err(Error::params(format!(
             "`timeout` is {asked} s; at most {most} s are allowed. Give `background: true`, which \
              has no maximum, or leave `timeout` out: the command moves to the background after {} \
              s",
-            rules.timeout.as_secs()
+            context.wait.as_secs()
         )));
     }
     let files = rules.background.as_ref().map(BackgroundCommands::files);
+    let patience = wait.filter(|wait| *wait < timeout);
+    let timeout = patience.filter(|_| !is_dry).unwrap_or(timeout);
     let foreground = Foreground {
         files,
         ..rules.foreground(launcher, context.cancel, timeout)
@@ -252,7 +265,7 @@ fn run(
     );
     let mut outcome = if is_dry {
         foreground.run_dry(command, &mut progress)?
-    } else if asked.is_some() {
+    } else if asked.is_some() && patience.is_none() {
         "leave `timeout` out to let the command go on in the background".clone_into(&mut more_time);
         foreground.run(command, &mut progress)?
     } else {
@@ -265,9 +278,10 @@ fn run(
             };
             background.place().map_err(refused).ok()
         };
-        match foreground.run_or_hand_over(command, &mut place, &mut progress)? {
+        let rest = asked.map(|asked| asked.saturating_sub(timeout));
+        match foreground.run_or_hand_over(command, rest, &mut place, &mut progress)? {
             Waited::Over(outcome) => outcome,
-            Waited::HandedOver(handed) => return handed_over(&handed, timeout, context, most),
+            Waited::HandedOver(handed) => return handed_over(&handed, timeout, context, limit),
         }
     };
     if outcome.cancelled {
@@ -279,12 +293,13 @@ fn run(
         .map(|report| would_change(context, report))
         .transpose()?;
     Ok(reply(
+        command.line,
         &outcome,
         timeout,
         &more_time,
         would_change,
         context,
-        most,
+        limit,
     ))
 }
 
@@ -293,7 +308,7 @@ fn handed_over(
     handed: &HandedOver,
     after: Duration,
     context: &Context<'_>,
-    most: usize,
+    limit: TextLimit,
 ) -> Result<Reply<Output>, Error> {
     let HandedOver {
         command,
@@ -306,19 +321,23 @@ fn handed_over(
         return Err(Error::Cancelled);
     }
     let (id, cursor) = (command.id(), stdout.total_bytes + stderr.total_bytes);
-    let (stdout, stderr, notes, logs) = split_output(shorten_streams(
+    let (stdout, stderr, mut notes, logs) = split_output(shorten_streams(
         context,
         ExecuteCommand::NAME,
         [stdout, stderr],
-        most,
+        limit,
     ));
-    let state = format!(
+    notes.add(format_args!(
         "still running after {} s, and goes on in the background as commandId \"{id}\", without \
          stdin; follow_command with cursor {cursor} reads more output, waits for the end, or ends \
          the command",
         after.as_secs()
-    );
-    let mut content = vec![Content::text(notes.end(format_args!("{state}")))];
+    ));
+    let all = notes.take();
+    if context.is_lean() {
+        return Ok(lean_reply([stdout, stderr], None, all, [None, None]).starting(id));
+    }
+    let mut content = vec![Content::text(notes.text())];
     content.extend(stderr_block(&stderr));
     let command_id = Some(id.to_owned());
     let output = Output {
@@ -329,15 +348,34 @@ fn handed_over(
         cursor: Some(cursor),
         ..Output::default()
     };
-    Ok(Reply::content(content).with_structured(output).starting(id))
+    let reply = Reply::content(content).with_structured(output);
+    Ok(reply.with_notes(all).starting(id))
 }
 
 /// Returns the texts, the first of them with notes, and the logs.
 fn split_output([stdout, stderr]: [ShownOutput; 2]) -> (String, String, Notes, Vec<String>) {
     let mut notes = Notes::below(&stdout.text, "(no output)");
-    notes.show_all([stdout.note, stderr.note].into_iter().flatten());
+    notes.add_all([stdout.note, stderr.note].into_iter().flatten());
     let logs = [stdout.log, stderr.log].into_iter().flatten().collect();
     (stdout.text, stderr.text, notes, logs)
+}
+
+/// Returns the reply for a model: output, errors, notes, and one line about the end.
+fn lean_reply(
+    [stdout, stderr]: [String; 2],
+    diff: Option<Content>,
+    notes: Vec<String>,
+    end: [Option<String>; 2],
+) -> Reply<Output> {
+    let text = OutputText::of(stdout, &stderr).into_text();
+    let text = Some(text)
+        .filter(|text| !text.is_empty())
+        .map(Content::Text);
+    let mut status = Status::default();
+    end.into_iter().flatten().for_each(|part| status.add(part));
+    let mut reply = status.reply(String::new(), notes);
+    reply.content.splice(0..0, text.into_iter().chain(diff));
+    reply
 }
 
 fn stderr_block(stderr: &str) -> Option<Content> {
@@ -345,12 +383,13 @@ fn stderr_block(stderr: &str) -> Option<Content> {
 }
 
 fn reply(
+    line: &str,
     outcome: &Outcome,
     timeout: Duration,
     more_time: &str,
     would_change: Option<(String, WouldChange)>,
     context: &Context<'_>,
-    most: usize,
+    limit: TextLimit,
 ) -> Reply<Output> {
     let exit_code = exit_code(outcome.exit);
     let streams = [&outcome.stdout, &outcome.stderr];
@@ -358,7 +397,7 @@ fn reply(
         context,
         ExecuteCommand::NAME,
         streams,
-        most,
+        limit,
     ));
     if outcome.timed_out {
         let seconds = timeout.as_secs();
@@ -380,25 +419,41 @@ fn reply(
         ));
     }
     notes.add_signal(outcome.exit);
-    notes.add_denied(&outcome.denied, &context.services.commands);
-    notes.add_identity(outcome.exit, &[&stdout, &stderr]);
+    notes.add_own_denied(exit_code != 0, &outcome.denied, &context.services.commands);
+    notes.add_identity(&[&stdout, &stderr]);
+    notes.add_lost_state(line);
     let (note, changed) = changes_made(context).unzip();
-    notes.show_all(note);
-    let (note, would_change) = would_change.unzip();
-    if note.is_some() && exit_code != 0 {
-        notes.add(format_args!("{DRY_RUN_DIFFERS}"));
+    let note = note.flatten();
+    if !context.is_lean() {
+        notes.add_all(note.clone());
     }
-    notes.show_all(note);
-    let remarks = notes.take_remarks();
+    let (would, would_change) = would_change.unzip();
+    if would.is_some() && exit_code != 0 {
+        notes.add(DRY_RUN_DIFFERS);
+    }
+    notes.add_all(would);
+    let all = notes.take();
+    let diff = would_change.as_ref().map(|would| would.diff.as_str());
+    let diff = diff
+        .filter(|diff| !diff.is_empty())
+        .map(|diff| Content::text(format!("[diff]\n{diff}")));
+    if context.is_lean() {
+        let time = context.asked.elapsed();
+        let time = (time >= TOLD_TIME).then(|| format!(", {}", duration(time)));
+        // Output says enough about a quick success.
+        let is_plain = exit_code == 0 && time.is_none() && note.is_none();
+        let is_silent = stdout.is_empty() && stderr.is_empty();
+        let exit = format!("exit {exit_code}{}", time.unwrap_or_default());
+        let exit = Some(exit).filter(|_| !is_plain || is_silent);
+        let mut reply = lean_reply([stdout, stderr], diff, all, [exit, note]);
+        reply.bad = (exit_code != 0 || outcome.timed_out).then_some(BadResult::Program);
+        return reply;
+    }
     let mut content = vec![Content::text(
         notes.end(format_args!("exit code: {exit_code}")),
     )];
     content.extend(stderr_block(&stderr));
-    if let Some(WouldChange { diff, .. }) = &would_change
-        && !diff.is_empty()
-    {
-        content.push(Content::text(format!("[diff]\n{diff}")));
-    }
+    content.extend(diff);
     let timed_out = outcome.timed_out;
     let would_change = would_change.map(Open);
     let (blocked, blocked_more) = (
@@ -415,10 +470,12 @@ fn reply(
         would_change,
         blocked,
         blocked_more,
-        remarks,
+        signal: signal(outcome.exit),
         ..Output::default()
     };
-    let mut reply = Reply::content(content).with_structured(output);
-    reply.is_error = exit_code != 0 || timed_out;
+    let mut reply = Reply::content(content)
+        .with_structured(output)
+        .with_notes(all);
+    reply.bad = (exit_code != 0 || timed_out).then_some(BadResult::Program);
     reply
 }

@@ -129,8 +129,8 @@ impl FittedTree {
             left.push(format!("{others} others"));
         }
         format!(
-            "[{} of {} entries are shown, since the reply is full; left out: {}; list one of them \
-             by path, or set depth]",
+            "{} of {} entries are shown, since the reply is full; left out: {}; list one of them \
+             by path, or set depth",
             self.entries.len(),
             self.all,
             left.join(", ")
@@ -240,8 +240,8 @@ mod tests {
         assert_eq!(lines, "a/, 1/,  2, 3,b,c/, 1,d");
         assert_eq!(
             note,
-            "[8 of 14 entries are shown, since the reply is full; left out: 6 below `b`; list one \
-             of them by path, or set depth]"
+            "8 of 14 entries are shown, since the reply is full; left out: 6 below `b`; list one \
+             of them by path, or set depth"
         );
         assert_eq!(render_tree(tree, 4).0, "a,b,c,d");
         let equal = "a/, 1, 2, 3,b/, 1, 2, 3,c/, 1, 2, 3,d/, 1, 2, 3";

@@ -1,23 +1,33 @@
 //! `follow_command`: reads the output of a background command, writes to its stdin, and ends it.
 
+use std::cell::Cell;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use replay_base::cancel::{Bound, CancelToken};
 use replay_base::limits::MAX_COMMAND_TIMEOUT_SECS;
 use replay_base::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
 use replay_base::text::escape::show;
+use replay_base::text::nearest::shortened;
+use replay_files::journal::Changes;
 use replay_files::policy::{self, AccessKind};
+use replay_mcp::protocol::{Body, Content, Outcome};
 use replay_mcp::sessions::Weight;
 use replay_pattern::{Options, Pattern};
-use replay_sandbox::exec::{Background, BackgroundCommands, Blocked, Captured, ExecError, State};
+use replay_sandbox::exec::{
+    self, Background, BackgroundCommands, Blocked, Captured, ExecError, Exit, Foreground, State,
+    place_of,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::background_calls::{BackgroundCalls, LongCall};
 use super::notes::changes::{ChangesMade, describe_changes};
-use super::notes::command::{Notes, Remarks, exit_code, refused};
+use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::output::{NamedStream, shorten_stream};
 use super::open_object::Open;
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::status_line::Status;
+use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Most output of a background command in one reply, in bytes.
@@ -47,6 +57,9 @@ pub(super) struct Params {
     wait_secs: Option<u64>,
     /// Wait for output matching this regex
     until: Option<String>,
+    /// Wait until something listens on this port
+    #[schemars(range(min = 1, max = 65535))]
+    port: Option<u16>,
     /// For its stdin, newlines too
     #[schemars(extend("x-aliases" = ["input"]))]
     stdin: Option<String>,
@@ -58,6 +71,7 @@ pub(super) struct Params {
     end: Option<bool>,
     /// Most output
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
+    #[expect(dead_code, reason = "it is read for all tools")]
     max_tokens: Option<u64>,
 }
 
@@ -88,9 +102,9 @@ pub(super) struct FollowOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
     // Not in the schema, which each client pays for.
-    #[serde(flatten)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    remarks: Remarks,
+    signal: Option<i32>,
 }
 
 impl Tool for FollowCommand {
@@ -102,7 +116,7 @@ impl Tool for FollowCommand {
         runs. Writes to its stdin, ends it.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Command;
-    const WEIGHT: Weight = Weight::Heavy;
+    const WEIGHT: Weight = Weight::Waits;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<FollowOutput>, Error> {
         let rules = &context.services.commands;
@@ -112,9 +126,13 @@ impl Tool for FollowCommand {
         let Some(background) = &rules.background else {
             return Err(ExecError::NoLauncher.into());
         };
+        let calls = &context.services.background_calls;
+        if let Some(call) = calls.find(&params.command_id) {
+            return follow_call(context, &call, &params);
+        }
         let command = background
             .find(&params.command_id)
-            .ok_or_else(|| unknown(&params.command_id, background))?;
+            .ok_or_else(|| unknown(&params.command_id, background, calls))?;
         let written = command.written();
         if let Some(cursor) = params.cursor.filter(|cursor| *cursor > written) {
             let id = command.id();
@@ -122,18 +140,23 @@ impl Tool for FollowCommand {
                 "`cursor` is {cursor}; the output of {id} has {written} bytes so far"
             )));
         }
+        if params.until.is_some() && params.port.is_some() {
+            return Err(Error::params(
+                "`until` and `port` of follow_command cannot both be given; wait for one of them",
+            ));
+        }
         let pattern = params
             .until
             .as_deref()
             .map(|source| Pattern::new(source, Options::default()))
             .transpose()?;
-        let default_secs = if pattern.is_some() {
+        let default_secs = if pattern.is_some() || params.port.is_some() {
             DEFAULT_MATCH_SECS
         } else {
             DEFAULT_FOLLOW_SECS
         };
-        let mut until =
-            Instant::now() + Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
+        let asked = Duration::from_secs(params.wait_secs.unwrap_or(default_secs));
+        let mut until = Instant::now() + waited_at_most(context, asked);
         let mut beyond = params.cursor.unwrap_or_else(|| command.read_position());
         if let Some(text) = params.stdin.as_deref().filter(|text| !text.is_empty()) {
             write_stdin(
@@ -165,12 +188,58 @@ impl Tool for FollowCommand {
             None if is_answer && !ends => WaitCondition::OutputBeyond(beyond),
             None => WaitCondition::End,
         };
-        wait_for(&command, awaited, until, context)?;
+        let listens = if let Some(port) = params.port {
+            Some((port, wait_for_port(&command, port, until, context)?))
+        } else {
+            wait_for(&command, awaited, until, context)?;
+            None
+        };
         if context.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        reply(&command, &params, search.as_ref(), context)
+        reply(&command, &params, search.as_ref(), listens, context)
     }
+}
+
+/// Waits until something listens on a TCP port that commands reach, or the command ends. Returns
+/// true if something does. A command beside it looks, since only commands see their network.
+fn wait_for_port(
+    command: &Background,
+    port: u16,
+    until: Instant,
+    context: &Context<'_>,
+) -> Result<bool, Error> {
+    let rules = &context.services.commands;
+    let Some(launcher) = &rules.launcher else {
+        return Err(ExecError::NoLauncher.into());
+    };
+    // State 0A is LISTEN (proc_net_tcp in the documentation of the kernel).
+    let line = format!(
+        "until grep -qsE ': [0-9A-F]+:{port:04X} [0-9A-F]+:[0-9A-F]+ 0A ' /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done"
+    );
+    let policy = &context.services.policy;
+    let directory = policy.read(policy.default_directory().unwrap_or(Path::new(".")))?;
+    let looks = exec::Command {
+        changes: &Changes::new(None, FollowCommand::NAME),
+        line: &line,
+        path: None,
+        dir: place_of(&directory)?,
+        terminal: None,
+    };
+    let has_ended = Cell::new(false);
+    let rest = until.saturating_duration_since(Instant::now());
+    let foreground = Foreground {
+        over: Some(&has_ended),
+        running: &rules.looks,
+        ..rules.foreground(launcher, context.cancel, rest)
+    };
+    let found = foreground.run(&looks, &mut |elapsed, _| {
+        has_ended.set(command.state() != State::Running);
+        let (done, most) = (elapsed.as_millis() as u64, rest.as_millis() as u64);
+        let waits = format!("waiting for port {port}");
+        context.progress.report(done, Some(most), &waits);
+    })?;
+    Ok(found.exit == Exit::Code(0) && !found.timed_out)
 }
 
 /// Condition that a call waits for, besides the end of the command.
@@ -280,6 +349,7 @@ fn reply(
     command: &Background,
     params: &Params,
     search: Option<&Search>,
+    listens: Option<(u16, bool)>,
     context: &Context<'_>,
 ) -> Result<Reply<FollowOutput>, Error> {
     // Checked before the output: an ended command writes nothing more, so its end is not reported
@@ -297,12 +367,12 @@ fn reply(
             name: "output",
             captured: &whole,
         },
-        context.most_output_bytes(params.max_tokens),
+        context.output_limit(),
     );
     let mut notes = Notes::below(&shown.text, "(no new output)");
-    notes.show_all(shown.note);
+    notes.add_all(shown.note);
     if page.skipped > 0 {
-        notes.show(format_args!(
+        notes.add(format_args!(
             "{} bytes before this are no longer kept",
             page.skipped
         ));
@@ -317,26 +387,43 @@ fn reply(
             "{more} bytes more: call again, or with cursor {last} for the last of them"
         ));
     }
+    match listens {
+        Some((port, true)) => notes.add(format_args!("something listens on port {port}")),
+        Some((port, false)) => notes.add(format_args!("nothing listens on port {port} so far")),
+        None => {}
+    }
     let matched_at = search.and_then(|search| search.found);
     match matched_at {
-        Some(at) if at >= page.next => notes.show(format_args!("`until` matches at cursor {at}")),
-        None if search.is_some() => notes.show(format_args!("`until` matches nothing so far")),
+        Some(at) if at >= page.next => notes.add(format_args!("`until` matches at cursor {at}")),
+        None if search.is_some() => notes.add(format_args!("`until` matches nothing so far")),
         _ => {}
     }
     let (mut changed, mut blocked, mut blocked_more) = (None, Vec::new(), None);
     let (running, exit) = match &state {
-        State::Running => (true, None),
+        State::Running => {
+            if let (Some(asked), Some(most)) = (params.wait_secs, context.patience)
+                && asked > most.as_secs()
+                && params.until.is_none()
+            {
+                let most = most.as_secs();
+                notes.add(format_args!(
+                    "without a progress token a reply takes at most {most} s: call again to wait on"
+                ));
+            }
+            (true, None)
+        }
         State::Ended(ending) => {
             if ending.timed_out {
-                notes.add(format_args!("timed out"));
+                notes.add("timed out");
             }
             if !ending.timed_out && !ending.asked {
                 notes.add_left(ending.left);
             }
             notes.add_signal(ending.exit);
-            notes.add_denied(&ending.denied, &context.services.commands);
+            let has_failed = !ending.asked && exit_code(ending.exit) != 0;
+            notes.add_own_denied(has_failed, &ending.denied, &context.services.commands);
             let (note, made) = describe_changes(context, ending.changed.as_ref()).unzip();
-            notes.show_all(note);
+            notes.add_all(note.flatten());
             changed = made;
             blocked = Blocked::among(&ending.denied);
             blocked_more = Blocked::more(&ending.denied);
@@ -346,11 +433,23 @@ fn reply(
             (false, Some((ending.exit, ending.asked)))
         }
         State::Lost(reason) => {
-            notes.add(format_args!("{reason}"));
+            notes.add(reason);
             (false, None)
         }
     };
-    let remarks = notes.take_remarks();
+    let all = notes.take();
+    let is_bad = !running && exit.is_none_or(|(exit, asked)| exit_code(exit) != 0 && !asked);
+    if context.is_lean() {
+        let mut status = Status::default();
+        status.add(match exit {
+            Some((exit, _)) => format!("exit {}", exit_code(exit)),
+            None if running => format!("still running; cursor {}", page.next),
+            None => "exit unknown".to_owned(),
+        });
+        let mut reply = status.reply(shown.text, all);
+        reply.bad = is_bad.then_some(BadResult::Program);
+        return Ok(reply);
+    }
     let text = match exit {
         Some((exit, _)) => notes.end(format_args!("exit code: {}", exit_code(exit))),
         None if running => notes.end(format_args!("still running; cursor {}", page.next)),
@@ -367,9 +466,10 @@ fn reply(
         changed,
         blocked,
         blocked_more,
-        remarks,
+        signal: exit.and_then(|(exit, _)| signal(exit)),
     });
-    reply.is_error = !running && exit.is_none_or(|(exit, asked)| exit_code(exit) != 0 && !asked);
+    reply.notes = all;
+    reply.bad = is_bad.then_some(BadResult::Program);
     Ok(reply)
 }
 
@@ -400,16 +500,120 @@ fn write_stdin(
     }
 }
 
-fn unknown(id: &str, background: &BackgroundCommands) -> Error {
+/// Lowers a wait to what the client waits for without progress.
+fn waited_at_most(context: &Context<'_>, asked: Duration) -> Duration {
+    asked.min(context.patience.unwrap_or(asked))
+}
+
+/// Waits for the result of a call that goes on in the background.
+fn follow_call(
+    context: &Context<'_>,
+    call: &LongCall,
+    params: &Params,
+) -> Result<Reply<FollowOutput>, Error> {
+    let (id, tool) = (&params.command_id, call.tool());
+    if params.stdin.is_some() || params.close_stdin == Some(true) || params.until.is_some() {
+        return Err(Error::params(format!(
+            "`{id}` is a call of {tool}, which has no stdin and no output before its end; leave \
+             `stdin`, `closeStdin` and `until` out"
+        )));
+    }
+    let begun = Instant::now();
+    let asked = params.wait_secs.map(Duration::from_secs);
+    let mut most = waited_at_most(context, asked.unwrap_or(context.wait));
+    if params.end == Some(true) {
+        call.end();
+        most = Duration::from_millis(KILL_GRACE_MS + KILL_WAIT_MS);
+    }
+    let outcome = loop {
+        let pause = Duration::from_millis(COMMAND_PROGRESS_MS);
+        let rest = most.saturating_sub(begun.elapsed());
+        let outcome = call.await_result(Instant::now() + pause.min(rest));
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if outcome.is_some() || begun.elapsed() >= most {
+            break outcome;
+        }
+        let message = format!("{tool} has run for {} s", call.age().as_secs());
+        let (done, total) = (begun.elapsed().as_millis(), most.as_millis());
+        context
+            .progress
+            .report(done as u64, Some(total as u64), &message);
+    };
+    let Some(outcome) = outcome else {
+        let note = format!(
+            "{tool} still runs after {} s; follow_command with commandId \"{id}\" waits on",
+            call.age().as_secs()
+        );
+        let reply = Reply::content(vec![Content::note(note)]);
+        return Ok(reply.with_structured(FollowOutput::of_call(String::new(), true)));
+    };
+    Ok(reply_of_call(outcome))
+}
+
+/// Returns the reply that the call would have had.
+fn reply_of_call(outcome: Outcome) -> Reply<FollowOutput> {
+    let (content, notes, is_error) = match outcome {
+        Ok(Body::Tool(mut reply)) => {
+            let once = std::mem::take(&mut reply.once).into_iter();
+            reply.content.extend(once.map(Content::note));
+            (reply.content, reply.notes, reply.is_error)
+        }
+        Ok(Body::Raw(text)) => (vec![Content::text(&*text)], Vec::new(), false),
+        Ok(Body::Line(line)) => (vec![Content::text(show(&line))], Vec::new(), false),
+        Err(error) => (vec![Content::text(error.message)], Vec::new(), true),
+    };
+    let texts: Vec<&str> = content
+        .iter()
+        .filter_map(|block| match block {
+            Content::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let output = FollowOutput::of_call(texts.join("\n"), false);
+    let mut reply = Reply::content(content).with_structured(output);
+    reply.notes = notes;
+    reply.bad = is_error.then_some(BadResult::Program);
+    reply
+}
+
+impl FollowOutput {
+    /// Structured result for a call.
+    fn of_call(output: String, running: bool) -> Self {
+        Self {
+            output,
+            cursor: 0,
+            skipped_bytes: 0,
+            running,
+            log: None,
+            matched_at: None,
+            exit_code: None,
+            changed: None,
+            blocked: Vec::new(),
+            blocked_more: None,
+            signal: None,
+        }
+    }
+}
+
+fn unknown(id: &str, background: &BackgroundCommands, calls: &BackgroundCalls) -> Error {
+    let state = |is_running| if is_running { "running" } else { "ended" };
+    let calls = calls.list();
+    let calls = calls.iter().map(|call| {
+        format!(
+            "{} ({}, {} s ago: {})",
+            call.id(),
+            state(call.is_running()),
+            call.age().as_secs(),
+            call.tool()
+        )
+    });
     let known: Vec<String> = background
         .list()
         .iter()
         .map(|command| {
-            let state = if command.state() == State::Running {
-                "running"
-            } else {
-                "ended"
-            };
+            let state = state(command.state() == State::Running);
             let line: String = command.line().chars().take(60).collect();
             format!(
                 "{} ({state}, {} s ago: {})",
@@ -418,6 +622,7 @@ fn unknown(id: &str, background: &BackgroundCommands) -> Error {
                 show(line.as_bytes())
             )
         })
+        .chain(calls)
         .collect();
     let known = if known.is_empty() {
         "no background command was started".to_owned()
@@ -426,6 +631,6 @@ fn unknown(id: &str, background: &BackgroundCommands) -> Error {
     };
     Error::params(format!(
         "no background command has the `commandId` `{}`; {known}",
-        show(id.as_bytes())
+        show(shortened(id).as_bytes())
     ))
 }

@@ -1,15 +1,18 @@
 //! `glob_search`: finds files by path globs.
 
+use std::ffi::OsStr;
+
 use replay_files::policy::FileKind;
 use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
-use replay_search::names;
+use replay_search::{Paths, names};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alike_names::alike_to_globs;
+use super::lean_search::{MAX_HIDDEN, names_reply};
 use super::list_directory::open_directory;
-use super::name_list::NameList;
+use super::name_list::{NameList, limit, raise_max};
 use super::notes::globs::{Outcome, glob_notes};
 use super::notes::not_searched::NotSearched;
 use super::reply_size::Bulk;
@@ -39,8 +42,9 @@ pub(super) struct Params {
     /// Most results (default 1000; 0: all)
     #[schemars(range(min = 0), extend("x-aliases" = ["limit", "maxResults"]))]
     max: Option<u64>,
-    /// Obey .gitignore
-    respect_gitignore: Option<bool>,
+    /// Take in ignored files (.gitignore, caches)
+    #[schemars(extend("x-aliases" = ["includeIgnored", "include_ignored", "no_ignore"]))]
+    ignored: Option<bool>,
 }
 
 /// The paths.
@@ -56,9 +60,6 @@ pub(super) struct Output {
     #[serde(rename = "notSearched", skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     not_searched: Option<NotSearched>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(skip)]
-    notes: Vec<String>,
 }
 
 impl Tool for GlobSearch {
@@ -67,7 +68,7 @@ impl Tool for GlobSearch {
     const NAME: &'static str = "glob_search";
     const TITLE: &'static str = "Find files by glob";
     const DESCRIPTION: &'static str =
-        "Find files by path glob, hidden ones too; absolute paths in order.";
+        "Find files by path glob, hidden ones too; in order of their paths.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Heavy;
@@ -77,7 +78,7 @@ impl Tool for GlobSearch {
             directory: Some(open_directory(&context.services.policy, &params.directory)?),
             globs: Some(&params.globs),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
-            respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            skip_ignored: context.skips_ignored(params.ignored),
             ..Selection::default()
         };
         let max = match params.max.unwrap_or(DEFAULT_GLOB_RESULTS) {
@@ -94,66 +95,86 @@ impl Tool for GlobSearch {
         let named = names(call(context, &progress), &scope, max, &|_, kind| {
             kind != FileKind::Directory
         })?;
-        let matches = NameList::new(&named.paths);
+        if context.is_lean() {
+            let is_hidden = named.total == 0 && named.left_out.has_ignored();
+            let hidden = is_hidden.then(|| hidden(context, &params)).transpose()?;
+            let mut notes = Vec::new();
+            if named.total == 0 {
+                let directory = open_directory(&context.services.policy, &params.directory)?;
+                let alike = alike_to_globs(context, directory, &params.globs)?;
+                notes.extend(alike.map(|(note, _)| note));
+            }
+            notes.extend(glob_notes(
+                context,
+                &scope.globs(),
+                outcome(named.total, named.more),
+                Some(&params.directory),
+                again,
+            ));
+            return Ok(names_reply(
+                context,
+                named,
+                ["file", "files"],
+                &hidden.unwrap_or_default(),
+                notes,
+            ));
+        }
+        let limit = limit(context, params.max.is_some());
+        let matches = NameList::new(context, &named.paths, limit);
         let (count, total) = (matches.len(), named.total);
         let truncated = total > count || named.more;
-        context
-            .progress
-            .report_now(total as u64, None, &format!("{total} files found"));
         let text = if count == 0 {
             "(no matches found)"
         } else {
             matches.text()
         };
-        let mut content = Vec::new();
-        if truncated {
+        let mut above = None;
+        let text = if truncated {
             let more = if named.more { "more than " } else { "" };
-            content.push(Content::text(format!(
-                "[truncated: the first {count} of {more}{total} files; raise max or narrow globs]\n{text}"
-            )));
+            let raise = raise_max(context, &matches, &named.paths, limit);
+            let note = above.insert(format!(
+                "truncated: the first {count} of {more}{total} files; {raise}narrow globs"
+            ));
+            format!("[{note}]\n{text}")
         } else {
-            content.push(Content::text(text));
-        }
-        let means = "leave it out with excludeGlobs or respectGitignore";
+            text.to_owned()
+        };
+        let mut content = vec![Content::Text(text)];
+        let means = "leave it out with excludeGlobs or ignored: false";
         let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
         content.extend(
-            Bulk::note(matches.text().len(), count, "paths", means, bulk).map(Content::Text),
+            Bulk::note(matches.text().len(), count, "paths", means, bulk).map(Content::note),
         );
         let mut alike = Vec::new();
         if count == 0 {
             let directory = open_directory(&context.services.policy, &params.directory)?;
             if let Some((note, names)) = alike_to_globs(context, directory, &params.globs)? {
-                content.push(Content::Text(note));
+                content.push(Content::note(note));
                 alike = names;
             }
         }
-        let outcome = match (count, truncated) {
-            (_, true) => Outcome::Cut,
-            (0, false) => Outcome::Nothing,
-            _ => Outcome::Found,
-        };
         let notes = glob_notes(
             context,
             &scope.globs(),
-            outcome,
+            outcome(count, truncated),
             Some(&params.directory),
             again,
         );
-        content.extend(notes.iter().map(|note| Content::Text(format!("[{note}]"))));
+        content.extend(notes.into_iter().map(Content::note));
         if named.skipped > 0 {
-            content.push(Content::text(format!(
-                "[{} directories could not be read]",
+            content.push(Content::note(format_args!(
+                "{} directories could not be read",
                 named.skipped
             )));
             content.extend(
-                unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text),
+                unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::note),
             );
         }
         let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
         content.extend(
             not_searched
                 .as_ref()
-                .map(|left_out| Content::Text(left_out.note())),
+                .map(|left_out| Content::note(left_out.note())),
         );
         let output = Output {
             matches,
@@ -161,10 +182,31 @@ impl Tool for GlobSearch {
             truncated,
             alike,
             not_searched,
-            notes,
         };
         Ok(Reply::content(content)
             .with_structured(output)
+            .with_notes(above.into_iter().collect())
             .holding(named.held))
     }
+}
+
+fn outcome(count: usize, truncated: bool) -> Outcome {
+    match (count, truncated) {
+        (_, true) => Outcome::Cut,
+        (0, false) => Outcome::Nothing,
+        _ => Outcome::Found,
+    }
+}
+
+/// Returns ignored files that match.
+fn hidden(context: &Context<'_>, params: &Params) -> Result<Paths, Error> {
+    let selection = Selection {
+        directory: Some(open_directory(&context.services.policy, &params.directory)?),
+        globs: Some(&params.globs),
+        exclude: params.exclude_globs.as_deref().unwrap_or_default(),
+        ..Selection::default()
+    };
+    let scope = scope(context, selection)?;
+    let is_file = |_: &OsStr, kind| kind != FileKind::Directory;
+    Ok(names(call(context, &|_| {}), &scope, MAX_HIDDEN, &is_file)?.paths)
 }

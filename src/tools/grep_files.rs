@@ -1,23 +1,31 @@
 //! `grep_files`: searches files for lines that match a pattern.
 
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use replay_base::limits::MAX_GREP_RESULTS;
+use replay_base::text::count::counted;
 use replay_base::text::escape::show_path;
+use replay_files::fs::OpenFile;
 use replay_files::policy::FileKind;
 use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
 use replay_pattern::{Options, Pattern, slip};
-use replay_search::{FileHits, GrepOptions, Mode, grep, grep_one};
+use replay_sandbox::exec::LOGS;
+use replay_search::{FileHits, GrepOptions, Hits, Mode, grep, grep_one, grep_open};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::grep_reply::{Output, assemble, bulk_note};
+use super::grep_reply::{Assembled, Output, assemble, bulk_note};
+use super::lean_search::{GrepForm, MAX_HIDDEN, grep_text};
 use super::list_directory::as_directory;
 use super::notes::globs::{Outcome, glob_notes};
 use super::notes::not_searched::NotSearched;
 use super::odd_files;
+use super::read_file::read_log;
 use super::selection::{Selection, call, scope, unreadable_note};
+use super::status_line::Status;
+use super::text_limit::TextLimit;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
@@ -27,7 +35,7 @@ const DEFAULT_GREP_RESULTS: u64 = 500;
 const MAX_CONTEXT_LINES: u64 = 50;
 /// Default `maxBytes` of grep: what the text of a reply comes to before matches are only counted,
 /// in bytes.
-const DEFAULT_GREP_BYTES: u64 = 256 * 1024;
+const DEFAULT_GREP_BYTES: usize = 256 * 1024;
 /// Largest `maxBytes` of grep.
 const MAX_GREP_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -40,7 +48,7 @@ pub(super) struct Params {
     /// JavaScript regex, matched line by line unless multiline
     #[schemars(extend("x-aliases" = ["pattern", "query"]))]
     regex: String,
-    /// Search root; without it globs start at the first allowed directory
+    /// Search root, a file or a log; without it globs start at the first allowed directory
     #[schemars(extend("x-aliases" = ["path", "dir"]))]
     directory: Option<String>,
     /// Only these files: **/*.rs (relative to directory, or absolute)
@@ -71,8 +79,9 @@ pub(super) struct Params {
     /// Most text in bytes (default 256 KiB)
     #[schemars(range(min = 1, max = MAX_GREP_BYTES), extend("x-aliases" = ["max_bytes"]))]
     max_bytes: Option<u64>,
-    /// Obey .gitignore
-    respect_gitignore: Option<bool>,
+    /// Take in ignored files (.gitignore, caches)
+    #[schemars(extend("x-aliases" = ["includeIgnored", "include_ignored", "no_ignore"]))]
+    ignored: Option<bool>,
 }
 
 /// Kind of output.
@@ -91,7 +100,7 @@ impl Tool for GrepFiles {
     type Output = Output;
     const NAME: &'static str = "grep_files";
     const TITLE: &'static str = "Search contents";
-    const DESCRIPTION: &'static str = "Search file contents by regex; path:line:text, context lines with -. Needs \
+    const DESCRIPTION: &'static str = "Grep file contents by regex; context lines have a - after their number. Needs \
         directory or globs. Binary files are searched only if named.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
@@ -109,6 +118,10 @@ impl Tool for GrepFiles {
                 case_insensitive: params.case_insensitive.unwrap_or_default(),
             },
         )?;
+        let limit = match params.max_bytes {
+            Some(most) => context.limit_of_measured().at_most(most as usize),
+            None => context.limit().at_most(DEFAULT_GREP_BYTES),
+        };
         let wanted = GrepOptions {
             mode: match params.output_mode {
                 OutputMode::Content => Mode::Lines,
@@ -118,14 +131,15 @@ impl Tool for GrepFiles {
             context: params.context_lines.unwrap_or(0) as usize,
             multiline: params.multiline.unwrap_or_default(),
             most: params.max_results.unwrap_or(DEFAULT_GREP_RESULTS),
-            bytes: params.max_bytes.unwrap_or(DEFAULT_GREP_BYTES) as usize,
+            bytes: limit.most_bytes(),
         };
+        let is_bound_by_client = TextLimit::of_client(context.replies).most_bytes() <= wanted.bytes;
         let select = || Selection {
             directory: None,
             globs: params.globs.as_deref(),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
             types: params.file_types.as_deref().unwrap_or_default(),
-            respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            skip_ignored: context.skips_ignored(params.ignored),
         };
         let progress = |files| {
             context
@@ -133,17 +147,22 @@ impl Tool for GrepFiles {
                 .report(files, None, &format!("{files} files searched"));
         };
         let call = call(context, &progress);
-        let place = params
-            .directory
-            .as_deref()
+        let log = params.directory.as_deref();
+        let log = log.filter(|path| path.starts_with(LOGS) && params.globs.is_none());
+        let in_directory = params.directory.as_deref().filter(|_| log.is_none());
+        let place = in_directory
             .map(|path| context.services.policy.read(path))
             .transpose()?;
         // A `directory` that is a file means that file.
         let file = place
             .as_ref()
             .filter(|place| place.kind() == FileKind::File && params.globs.is_none());
-        let is_file = file.is_some();
-        let (hits, root, globs) = if let Some(file) = file {
+        let is_file = file.is_some() || log.is_some();
+        let (hits, root, globs) = if let Some(path) = log {
+            let bytes = read_log(context, path)?;
+            let open = (path.into(), OpenFile::in_memory(&bytes));
+            (grep_open(call, open, &pattern, wanted)?, None, [].into())
+        } else if let Some(file) = file {
             (grep_one(call, file, &pattern, wanted)?, None, [].into())
         } else {
             let directory = place.map(as_directory).transpose()?;
@@ -157,27 +176,53 @@ impl Tool for GrepFiles {
             let (root, globs) = (scope.root().map(<[u8]>::to_vec), scope.globs());
             (grep(call, scope, &pattern, wanted)?, root, globs)
         };
-        let (mut output, text) = assemble(&hits, wanted);
+        let mut notes = Vec::new();
+        let outcome = match hits.files.is_empty() {
+            _ if hits.more => Outcome::Cut,
+            true => Outcome::Nothing,
+            false => Outcome::Found,
+        };
+        notes.extend(glob_notes(
+            context,
+            &globs,
+            outcome,
+            params.directory.as_deref(),
+            select(),
+        ));
+        if hits.files.is_empty() {
+            if hits.searched == 0 && hits.left_out.is_empty() {
+                notes.push(
+                    "no file was searched: directory, globs and fileTypes together match no file"
+                        .to_owned(),
+                );
+            } else if !wanted.multiline && may_cross_lines(&params.regex) {
+                notes.push(
+                    "a match cannot span lines: set `multiline: true` to allow it".to_owned(),
+                );
+            }
+            notes.extend(slip(&params.regex).map(ToOwned::to_owned));
+        }
+        let unreadable = hits
+            .unreadable
+            .iter()
+            .map(|path| path.as_os_str().as_bytes());
+        let unreadable = unreadable_note(unreadable);
+        let mut last_notes = Vec::new();
+        let directory_again = || {
+            let place = in_directory.map(|path| context.services.policy.read(path));
+            place.transpose()
+        };
         if !params.regex.is_ascii() {
-            let place = params
-                .directory
-                .as_deref()
-                .map(|path| context.services.policy.read(path))
-                .transpose()?;
-            output.notes.extend(if is_file {
+            let place = directory_again()?;
+            last_notes.extend(if is_file {
                 odd_files::note(context, place.into_iter())
             } else {
                 let directory = place.map(as_directory).transpose()?;
-                odd_files::note_of(
-                    context,
-                    &scope(
-                        context,
-                        Selection {
-                            directory,
-                            ..select()
-                        },
-                    )?,
-                )?
+                let selection = Selection {
+                    directory,
+                    ..select()
+                };
+                odd_files::note_of(context, &scope(context, selection)?)?
             });
         }
         let has_lone_cr = |file: &&FileHits| {
@@ -185,75 +230,90 @@ impl Tool for GrepFiles {
                 .iter()
                 .any(|hit| hit.text.trim_end_matches('\r').contains('\r'))
         };
-        if let Some(file) = hits.files.iter().find(has_lone_cr) {
+        last_notes.extend(hits.files.iter().find(has_lone_cr).map(|file| {
             let path = show_path(&file.path);
-            output.notes.push(format!(
-                "lines of `{path}` that end with CR alone are matched, and count as one line"
-            ));
-        }
+            format!("lines of `{path}` that end with CR alone are matched, and count as one line")
+        }));
         // Skipped images are expected; a skipped binary source file is not.
         let is_narrow = params.globs.is_some() || params.file_types.is_some();
-        if hits.files.is_empty() || is_narrow && hits.left_out.binary_files > 0 {
-            output.not_searched = NotSearched::of(hits.left_out);
+        let not_searched = NotSearched::of(hits.left_out)
+            .filter(|_| hits.files.is_empty() || is_narrow && hits.left_out.binary_files > 0);
+        if context.is_lean() {
+            let ignored = if hits.files.is_empty() && !is_file && hits.left_out.has_ignored() {
+                let directory = directory_again()?.map(as_directory).transpose()?;
+                let selection = Selection {
+                    directory,
+                    skip_ignored: false,
+                    ..select()
+                };
+                let few = GrepOptions {
+                    mode: Mode::Files,
+                    most: MAX_HIDDEN as u64,
+                    ..wanted
+                };
+                let found = grep(call, scope(context, selection)?, &pattern, few)?;
+                found.files.into_iter().map(|file| file.path).collect()
+            } else {
+                Vec::new()
+            };
+            notes.extend(unreadable.into_iter().chain(last_notes));
+            return Ok(lean_reply(
+                context,
+                hits,
+                GrepForm {
+                    mode: wanted.mode,
+                    limit,
+                    is_named: is_file,
+                },
+                &ignored,
+                notes,
+            ));
         }
-        let files = hits.searched;
-        context
-            .progress
-            .report_now(files, Some(files), &format!("{files} files searched"));
-        let note = root.and_then(|root| bulk_note(&hits, &output, &root, text.len()));
-        let mut content = vec![Content::Text(text)];
-        let outcome = match hits.files.is_empty() {
-            _ if hits.more => Outcome::Cut,
-            true => Outcome::Nothing,
-            false => Outcome::Found,
-        };
-        let of_globs = glob_notes(
-            context,
-            &globs,
-            outcome,
-            params.directory.as_deref(),
-            select(),
-        );
-        content.extend(
-            of_globs
-                .iter()
-                .map(|note| Content::Text(format!("[{note}]"))),
-        );
-        if hits.files.is_empty() {
-            if hits.searched == 0 && hits.left_out.is_empty() {
-                content.push(Content::text(
-                    "[no file was searched: directory, globs and fileTypes together match no file]",
-                ));
-            } else if !wanted.multiline && may_cross_lines(&params.regex) {
-                content.push(Content::text(
-                    "[a match cannot span lines: set `multiline: true` to allow it]",
-                ));
-            }
-            content.extend(slip(&params.regex).map(|slip| Content::text(format!("[{slip}]"))));
-        }
-        content.extend(note.map(Content::Text));
-        let unreadable = hits
-            .unreadable
-            .iter()
-            .map(|path| path.as_os_str().as_bytes());
-        content.extend(unreadable_note(unreadable).map(Content::Text));
-        content.extend(
-            output
-                .notes
-                .iter()
-                .map(|note| Content::Text(format!("[{note}]"))),
-        );
-        output.notes.extend(of_globs);
-        content.extend(
-            output
-                .not_searched
-                .as_ref()
-                .map(|left_out| Content::Text(left_out.note())),
-        );
-        Ok(Reply::content(content)
+        let Assembled {
+            mut output,
+            text,
+            notes: of_text,
+        } = assemble(&hits, wanted, is_bound_by_client);
+        let bulk = root.and_then(|root| bulk_note(&hits, &output, &root, text.len()));
+        let notes = notes.into_iter().chain(bulk).chain(unreadable);
+        let notes = notes
+            .chain(last_notes)
+            .chain(not_searched.as_ref().map(NotSearched::note));
+        let content = std::iter::once(Content::Text(text)).chain(notes.map(Content::note));
+        output.not_searched = not_searched;
+        Ok(Reply::content(content.collect())
             .with_structured(output)
+            .with_notes(of_text)
             .holding(hits.held))
     }
+}
+
+/// Returns the reply for a model. `ignored` has files that match among the ignored ones, if no
+/// other does.
+fn lean_reply(
+    context: &Context<'_>,
+    hits: Hits,
+    form: GrepForm,
+    ignored: &[PathBuf],
+    notes: Vec<String>,
+) -> Reply<Output> {
+    let mut status = Status::default();
+    let text = grep_text(context, &hits, form, &mut status);
+    let binary = hits.left_out.binary_files;
+    if binary > 0 && hits.files.is_empty() {
+        status.add(counted(binary, "binary file", "binary files") + " not searched");
+    }
+    if hits.skipped > 0 {
+        let paths = counted(hits.skipped, "path", "paths");
+        status.add(format!("{paths} skipped: not readable, or leading out"));
+    }
+    status.add_hidden(
+        ignored
+            .iter()
+            .map(|path| context.shown(path.as_os_str().as_bytes())),
+    );
+    status.add_ignored(hits.left_out);
+    status.reply(text, notes).holding(hits.held)
 }
 
 /// Returns true if the pattern probably means more than one line.

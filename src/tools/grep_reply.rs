@@ -28,10 +28,6 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub(super) not_searched: Option<NotSearched>,
-    /// Notes about what else may be missing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(skip)]
-    pub(super) notes: Vec<String>,
 }
 
 /// A line that matches, or context.
@@ -56,10 +52,18 @@ pub(super) struct Counted {
     count: Option<u64>,
 }
 
-/// Builds the reply as data and as text.
-pub(super) fn assemble(hits: &Hits, wanted: GrepOptions) -> (Output, String) {
+/// A reply as data and as text, and the notes in the text.
+pub(super) struct Assembled {
+    pub output: Output,
+    pub text: String,
+    pub notes: Vec<String>,
+}
+
+/// Builds the reply. `is_bound_by_client` is true if the client passes on no more bytes.
+pub(super) fn assemble(hits: &Hits, wanted: GrepOptions, is_bound_by_client: bool) -> Assembled {
     let mut reply = Reply {
         wanted,
+        is_bound_by_client,
         text: String::new(),
         left_out: LeftOut::default(),
         output: Output::default(),
@@ -85,7 +89,7 @@ pub(super) fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize)
             .iter()
             .flat_map(|file| repeat_n(file.path.as_os_str().as_bytes(), file.matches as usize))
     };
-    let means = "leave it out with excludeGlobs or respectGitignore";
+    let means = "leave it out with excludeGlobs or ignored: false";
     let bulk = || Bulk::of_paths(root, paths);
     let count = output.count as usize;
     output
@@ -96,6 +100,7 @@ pub(super) fn bulk_note(hits: &Hits, output: &Output, root: &[u8], bytes: usize)
 
 struct Reply {
     wanted: GrepOptions,
+    is_bound_by_client: bool,
     text: String,
     left_out: LeftOut,
     output: Output,
@@ -172,8 +177,8 @@ impl Reply {
         });
     }
 
-    fn finish(mut self, hits: &Hits) -> (Output, String) {
-        let mut notices = String::new();
+    fn finish(mut self, hits: &Hits) -> Assembled {
+        let mut notes = Vec::new();
         let (output, files) = (&mut self.output, hits.files.len());
         let all = if self.wanted.mode == Mode::Lines {
             output.count
@@ -186,25 +191,28 @@ impl Reply {
             "files"
         };
         if output.truncated {
-            let _ = writeln!(
-                notices,
-                "[truncated: the first {all} {units}; narrow the search or raise maxResults]"
-            );
+            notes.push(format!(
+                "truncated: the first {all} {units}; narrow the search or raise maxResults"
+            ));
         }
         if let Some(first) = &self.left_out.first {
             output.truncated = true;
-            let how = if self.wanted.mode == Mode::Lines {
-                ", raise maxBytes, or set outputMode"
-            } else {
-                " or raise maxBytes"
+            let how = match (self.wanted.mode == Mode::Lines, self.is_bound_by_client) {
+                (true, false) => ", raise maxBytes, or set outputMode",
+                (true, true) => " or set outputMode",
+                (false, false) => " or raise maxBytes",
+                (false, true) => "",
             };
-            let _ = writeln!(
-                notices,
-                "[cut at {} bytes: {} of {all} {units} left out, in {} file(s) from {first} on; narrow the search{how}]",
+            notes.push(format!(
+                "cut at {} bytes: {} of {all} {units} left out, in {} file(s) from {first} on; narrow the search{how}",
                 self.wanted.bytes, self.left_out.units, self.left_out.files,
-            );
+            ));
         }
-        let mut text = notices + &self.text;
+        let above = notes.iter().fold(String::new(), |mut above, note| {
+            let _ = writeln!(above, "[{note}]");
+            above
+        });
+        let mut text = above + &self.text;
         if output.count == 0 {
             text.push_str("(no matches found)\n");
         }
@@ -214,12 +222,17 @@ impl Reply {
             Mode::Count => write!(text, "[{} matches in {files} files]", output.count),
         };
         if output.skipped > 0 {
-            let _ = write!(
-                text,
-                "\n[{} path(s) skipped: not readable, or outside the allowed directories]",
+            let note = format!(
+                "{} path(s) skipped: not readable, or outside the allowed directories",
                 output.skipped
             );
+            let _ = write!(text, "\n[{note}]");
+            notes.push(note);
         }
-        (self.output, text)
+        Assembled {
+            output: self.output,
+            text,
+            notes,
+        }
     }
 }

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::notes::changes::changes_made;
 use super::notes::command::exit_code;
 use super::open_object::Open;
-use super::python::{has_network, host, private_directory};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::python::{has_network, host, private_directory, session};
+use super::status_line::Status;
+use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Default timeout for the installation of packages, in seconds.
@@ -70,11 +71,12 @@ impl Tool for InstallPackages {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Heavy;
+    const HANDS_OVER: bool = true;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;
         let services = context.services;
-        let session = services.python.find(params.session_id.as_deref())?;
+        let session = session(context, params.session_id.as_deref())?;
         let offline = !has_network(context);
         let wanted = params
             .packages
@@ -92,7 +94,7 @@ impl Tool for InstallPackages {
             line: &line,
             dir,
             terminal: None,
-            path: None,
+            path: session.path(),
         };
         let timeout = Duration::from_secs(params.timeout.unwrap_or(DEFAULT_INSTALL_SECS));
         let foreground = services
@@ -152,7 +154,7 @@ impl Tool for InstallPackages {
         for blocked in outcome.denied.iter().filter_map(Denied::blocked_in_words) {
             message = format!("{message}; {blocked}");
         }
-        if let Some((note, _)) = changes_made(context) {
+        if let Some((Some(note), _)) = changes_made(context) {
             message = format!("{message}; {note}");
         }
         if success && let Some(modules) = modules {
@@ -182,8 +184,19 @@ impl Tool for InstallPackages {
             blocked,
             blocked_more,
         };
-        let mut reply = Reply::json(Open(output))?;
-        reply.is_error = !success;
+        let mut reply = if context.is_lean() {
+            let said = if output.success {
+                String::new()
+            } else {
+                output.said
+            };
+            let mut status = Status::default();
+            status.add(output.message);
+            status.reply(said, Vec::new())
+        } else {
+            Reply::json(&Open(output), Vec::new())?
+        };
+        reply.bad = (!success).then_some(BadResult::Program);
         Ok(reply)
     }
 }

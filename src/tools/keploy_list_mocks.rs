@@ -56,7 +56,7 @@ impl Tool for KeployListMocks {
             path,
             message,
         };
-        Reply::json(output)
+        Reply::json(&output, Vec::new())
     }
 }
 

@@ -58,9 +58,6 @@ pub(super) struct Output {
     /// The end of what a failed application wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// Calls that could not be recorded, with the reason.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
 }
 
 impl Tool for KeployMockRecord {
@@ -74,6 +71,7 @@ impl Tool for KeployMockRecord {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Calls;
     const WEIGHT: Weight = Weight::Heavy;
+    const HANDS_OVER: bool = true;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let path = params
@@ -84,25 +82,27 @@ impl Tool for KeployMockRecord {
             command: params.command,
             path,
         };
-        let output = match done {
+        let (output, notes) = match done {
             Ok((kept, exchanges, ran)) => {
                 context.services.calls.remember(&configuration.path);
                 build_output(context, configuration, &kept, &exchanges, &ran)
             }
-            Err(reason) => Output {
-                success: false,
-                mock_file_path: String::new(),
-                mock_count: 0,
-                protocols: Vec::new(),
-                message: format!("Recording failed: {reason}"),
-                configuration,
-                isolation: None,
-                app_exit_code: None,
-                written: None,
-                notes: Vec::new(),
-            },
+            Err(reason) => {
+                let output = Output {
+                    success: false,
+                    mock_file_path: String::new(),
+                    mock_count: 0,
+                    protocols: Vec::new(),
+                    message: format!("Recording failed: {reason}"),
+                    configuration,
+                    isolation: None,
+                    app_exit_code: None,
+                    written: None,
+                };
+                (output, Vec::new())
+            }
         };
-        Reply::json(output)
+        Reply::json(&output, notes)
     }
 }
 
@@ -185,7 +185,7 @@ fn build_output(
     kept: &WrittenSet,
     exchanges: &[Exchange],
     ran: &Ran,
-) -> Output {
+) -> (Output, Vec<String>) {
     let summary = Summary::of(exchanges);
     let words = if summary.is_nothing {
         Vec::new()
@@ -214,7 +214,7 @@ fn build_output(
     } else {
         Vec::new()
     };
-    Output {
+    let output = Output {
         success: true,
         mock_file_path: kept.path.display().to_string(),
         mock_count: if summary.is_nothing {
@@ -228,6 +228,7 @@ fn build_output(
         isolation: Some(ran.isolation),
         app_exit_code: Some(exit_code(ran.outcome.exit)),
         written: failure_output(ran),
-        notes: [left_out(kept), notes(context.services, ran), unreached].concat(),
-    }
+    };
+    let notes = [left_out(kept), notes(context.services, ran), unreached].concat();
+    (output, notes)
 }

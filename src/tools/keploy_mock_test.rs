@@ -80,9 +80,6 @@ pub(super) struct Output {
     /// The end of what a failed command wrote.
     #[serde(rename = "appOutput", skip_serializing_if = "Option::is_none")]
     written: Option<String>,
-    /// Further notes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
 }
 
 impl Tool for KeployMockTest {
@@ -96,6 +93,7 @@ impl Tool for KeployMockTest {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Calls;
     const WEIGHT: Weight = Weight::Heavy;
+    const HANDS_OVER: bool = true;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let falls_back = params.fall_back_on_miss == Some(true);
@@ -105,24 +103,26 @@ impl Tool for KeployMockTest {
             fall_back_on_miss: falls_back,
             path: None,
         };
-        let output = match replay(context, &params, &mut configuration)? {
+        let (output, notes) = match replay(context, &params, &mut configuration)? {
             Ok((ran, more)) => build_output(context, configuration, &ran, more),
-            Err(reason) => Output {
-                success: false,
-                mocks_replayed: 0,
-                mocks_missed: 0,
-                app_exit_code: -1,
-                message: reason,
-                configuration,
-                mocks_unused: 0,
-                isolated: false,
-                isolation: None,
-                misses: Vec::new(),
-                written: None,
-                notes: Vec::new(),
-            },
+            Err(reason) => {
+                let output = Output {
+                    success: false,
+                    mocks_replayed: 0,
+                    mocks_missed: 0,
+                    app_exit_code: -1,
+                    message: reason,
+                    configuration,
+                    mocks_unused: 0,
+                    isolated: false,
+                    isolation: None,
+                    misses: Vec::new(),
+                    written: None,
+                };
+                (output, Vec::new())
+            }
         };
-        Reply::json(output)
+        Reply::json(&output, notes)
     }
 }
 
@@ -223,7 +223,7 @@ fn build_output(
     configuration: Configuration,
     ran: &Ran,
     more: Vec<String>,
-) -> Output {
+) -> (Output, Vec<String>) {
     let report = ran.report.clone().unwrap_or_default();
     let (replayed, missed, code) = (
         report.replayed,
@@ -237,7 +237,7 @@ fn build_output(
     if code != 0 {
         let _ = write!(message, ", app exited with code {code}");
     }
-    Output {
+    let output = Output {
         success: missed == 0 && code == 0,
         mocks_replayed: replayed,
         mocks_missed: missed,
@@ -251,12 +251,10 @@ fn build_output(
         isolation: Some(ran.isolation),
         misses: misses(&report),
         written: failure_output(ran),
-        notes: notes(context.services, ran)
-            .into_iter()
-            .chain(wrong_server_hint(&report))
-            .chain(more)
-            .collect(),
-    }
+    };
+    let notes = notes(context.services, ran).into_iter();
+    let notes = notes.chain(wrong_server_hint(&report)).chain(more);
+    (output, notes.collect())
 }
 
 /// Hint for a run in which all calls went to other servers than the recorded ones.

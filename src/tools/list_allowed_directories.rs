@@ -85,7 +85,7 @@ impl Tool for ListAllowedDirectories {
     type Output = Output;
     const NAME: &'static str = "list_allowed_directories";
     const TITLE: &'static str = "List allowed directories";
-    const DESCRIPTION: &'static str = "The directories that can be used, and which are read-only. Relative paths start at the first.";
+    const DESCRIPTION: &'static str = "The directories that can be used, and which are read-only. Relative paths start at the client's root, else at the first.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;
@@ -128,12 +128,19 @@ impl Tool for ListAllowedDirectories {
                 .as_ref()
                 .map(|_| format!(" Network rules: {}.", sandbox.network))
                 .unwrap_or_default();
-            Content::text(format!(
-                "[execute_command: {}{rules}]",
+            Content::note(format_args!(
+                "execute_command: {}{rules}",
                 commands.standing.instruction()
             ))
         });
-        let content = iter::once(Content::text(text)).chain(held).collect();
+        let root = context.services.policy.client_root().map(|root| {
+            let root = show_path(root);
+            Content::note(format_args!(
+                "relative paths begin at {root}, a root of your client"
+            ))
+        });
+        let content = iter::once(Content::text(text)).chain(held).chain(root);
+        let content = content.collect();
         Ok(Reply::content(content).with_structured(Output {
             directories,
             sandbox,

@@ -99,15 +99,20 @@ impl Tool for ListChanges {
             let _ = writeln!(text, "{call}");
             text
         });
+        let mut notes = Vec::new();
         match (calls.last(), older.next()) {
-            (None, _) => text.push_str("[no call has changed anything]"),
+            (None, _) => notes.push("no call has changed anything".to_owned()),
             (Some(last), Some(_)) => {
-                let _ = write!(text, "[older calls: before: {}]", last.number);
+                notes.push(format!("older calls: before: {}", last.number));
             }
-            (Some(_), None) => text.extend(expired_calls_note(&journal.store)),
+            (Some(_), None) => notes.extend(expired_calls_note(&journal.store)),
+        }
+        for note in &notes {
+            let _ = write!(text, "[{note}]");
         }
         let text = text.trim_end().to_owned();
-        Ok(Reply::text(text).with_structured(Open(Output { calls, diff: None })))
+        let output = Open(Output { calls, diff: None });
+        Ok(Reply::text(text).with_structured(output).with_notes(notes))
     }
 }
 
@@ -122,13 +127,15 @@ fn show_counts(
     let call = names
         .unread(number, short, &journal.store.undone()?)
         .ok_or(Error::Memory(short))?;
-    let cut = format!("[cut off: its files and the diff need more memory than is free: {short}]");
-    Ok(
-        Reply::text(format!("{call}\n{cut}")).with_structured(Open(Output {
-            calls: vec![call],
-            diff: Some(cut),
-        })),
-    )
+    let cut = format!("cut off: its files and the diff need more memory than is free: {short}");
+    let text = format!("{call}\n[{cut}]");
+    let output = Open(Output {
+        calls: vec![call],
+        diff: None,
+    });
+    Ok(Reply::text(text)
+        .with_structured(output)
+        .with_notes(vec![cut]))
 }
 
 /// Returns one call with its diff.

@@ -10,7 +10,8 @@ use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, Hints, Reply, Tool, Toolset, page};
+use super::status_line::Status;
+use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Directories up to this size, as stat(2) has it, are listed by a thread that others wait for, in
@@ -78,6 +79,18 @@ impl ItemKind {
     }
 }
 
+impl ItemKind {
+    /// The sign behind a name, as `ls -F` has it: none for a file.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::File => "",
+            Self::Directory => "/",
+            Self::Link => "@",
+            Self::Other => "=",
+        }
+    }
+}
+
 impl From<FileKind> for ItemKind {
     fn from(kind: FileKind) -> Self {
         match kind {
@@ -94,7 +107,7 @@ impl Tool for ListDirectory {
     type Output = Output;
     const NAME: &'static str = "list_directory";
     const TITLE: &'static str = "List a directory";
-    const DESCRIPTION: &'static str = "List a directory, sorted, one entry a line: [FILE] name, [DIR] name, [LINK] for a link that leads out or nowhere.";
+    const DESCRIPTION: &'static str = "List a directory, sorted, one entry a line; links that lead out or nowhere are marked as links.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Files;
     const WEIGHT: Weight = Weight::Quick;
@@ -127,6 +140,9 @@ fn list(
         }
         items.push(item(policy, directory, entry));
     }
+    if context.is_lean() {
+        return Ok(lean_list(context, &items));
+    }
     let lines: Vec<String> = items
         .iter()
         .map(|entry| {
@@ -139,15 +155,15 @@ fn list(
             format!("{kind} {}", entry.name)
         })
         .collect();
-    let (mut text, most) = (lines.join("\n"), context.most_bytes(None));
+    let (mut text, limit) = (lines.join("\n"), context.limit());
     let mut note = None;
     if text.is_empty() {
         "(empty)".clone_into(&mut text);
-    } else if text.len() > most {
-        text.truncate(page::whole_lines(&text, most));
+    } else if !limit.holds(&text) {
+        text.truncate(limit.lines_of(&text));
         items.truncate(text.lines().count());
-        note = Some(Content::text(format!(
-            "[{} of {} entries are listed, since the reply is full; glob_search and search_files find the others by name]",
+        note = Some(Content::note(format_args!(
+            "{} of {} entries are listed, since the reply is full; glob_search and search_files find the others by name",
             items.len(),
             lines.len()
         )));
@@ -159,6 +175,30 @@ fn list(
         truncated: total.is_some(),
         total,
     }))
+}
+
+/// Returns the reply for a model: names alone, with a sign behind all that are no files.
+fn lean_list(context: &Context<'_>, items: &[Item]) -> Reply<Output> {
+    let (mut text, mut limit, mut shown) = (String::new(), context.limit(), 0);
+    for item in items {
+        let line = format!("{}{}\n", item.name, item.kind.sign());
+        if !limit.take(&line) && shown > 0 {
+            break;
+        }
+        text.push_str(&line);
+        shown += 1;
+    }
+    let mut status = Status::default();
+    if shown < items.len() {
+        status.add(format!(
+            "the first {shown} of {} entries: find others with glob_search{}",
+            items.len(),
+            limit.or_raise()
+        ));
+    } else if items.is_empty() {
+        status.add("empty");
+    }
+    status.reply(text, Vec::new())
 }
 
 /// Opens a directory; for a file, the error names the right tool.

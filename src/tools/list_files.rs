@@ -70,6 +70,7 @@ impl Tool for ListFiles {
         target and such are only when named as path. At most 1,000 entries.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Python;
+    const IS_RARE: bool = true;
     const WEIGHT: Weight = Weight::Heavy;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
@@ -92,7 +93,8 @@ impl Tool for ListFiles {
                 1
             },
             max_entries: MAX_TREE_ENTRIES,
-            respect_gitignore: false,
+            skip_ignored: false,
+            above: &[],
             account: None,
             keep: &|_, _| true,
             closed: &CLOSED,
@@ -117,12 +119,13 @@ impl Tool for ListFiles {
         let at_least = if tree.truncated { "at least " } else { "" };
         let note =
             truncated.then(|| format!("{at_least}{more} more; narrow the path, or set max_depth"));
-        Reply::json(Open(Output {
+        let output = Open(Output {
             files,
             tree: drawn,
             truncated,
             note,
-        }))
+        });
+        Reply::json(&output, Vec::new())
     }
 }
 

@@ -45,6 +45,7 @@ impl Tool for ListSessions {
         it was used, and which one is active.";
     const HINTS: Hints = Hints::Observes;
     const TOOLSET: Toolset = Toolset::Python;
+    const IS_RARE: bool = true;
 
     fn run(context: &Context<'_>, _: Params) -> Result<Reply<Open<Output>>, Error> {
         let (all, active_session) = context.services.python.list();
@@ -64,10 +65,11 @@ impl Tool for ListSessions {
                 serde_json::to_value(item).map_err(Error::output)?,
             );
         }
-        Reply::json(Open(Output {
+        let output = Open(Output {
             total_sessions: sessions.len(),
             sessions,
             active_session,
-        }))
+        });
+        Reply::json(&output, Vec::new())
     }
 }

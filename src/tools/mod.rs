@@ -5,12 +5,15 @@
 
 mod alike_names;
 mod alike_paths;
+mod background_calls;
 mod context;
 mod derived;
 mod edits;
+mod fit;
 mod fitted_tree;
 mod grep_reply;
 mod hash;
+mod lean_search;
 mod name_list;
 pub(crate) mod notes;
 mod odd_files;
@@ -27,7 +30,9 @@ mod schema;
 mod schemas;
 mod selection;
 mod services;
+mod status_line;
 mod testing;
+mod text_limit;
 mod tool;
 
 mod check_kernel_responsiveness;
@@ -71,7 +76,8 @@ mod type_check;
 mod undo_changes;
 mod write_file;
 
-pub(crate) use context::{Context, Progress};
+pub(crate) use background_calls::{Attended, BackgroundCalls, LongCall};
+pub(crate) use context::{Aside, Context, Progress};
 pub(crate) use derived::SchemaFile;
 pub(crate) use notes::changes::{Counts as ChangeCounts, outside_lines};
 pub(crate) use notes::command::{DATAGRAM_NOTE, socket_note};
@@ -79,8 +85,8 @@ pub(crate) use open_object::Open;
 pub(crate) use python::expect_use as expect_python_use;
 pub(crate) use registry::Registry;
 pub(crate) use services::{Calls, Commands, Services};
+pub(crate) use tool::{BadResult, Reply, Tool};
 pub use tool::{Callable, Descriptor, Hints, Toolset};
-pub(crate) use tool::{Reply, Tool};
 
 use tool::declare;
 

@@ -1,5 +1,7 @@
 //! `move_file`: moves or renames a file or directory.
 
+use std::os::unix::ffi::OsStrExt as _;
+
 use replay_base::text::escape::show_path;
 use replay_files::fs::{self, FsError};
 use replay_files::policy::FileKind;
@@ -58,10 +60,8 @@ impl Tool for MoveFile {
                 error => Error::Fs(error),
             },
         )?;
-        let (from, to) = (
-            show_path(source.display_path()),
-            show_path(destination.display_path()),
-        );
-        Ok(Reply::text(format!("Successfully moved {from} to {to}")))
+        let done = context.did("moved", source.display_path());
+        let to = destination.display_path().as_os_str().as_bytes();
+        Ok(Reply::text(format!("{done} to {}", context.shown(to))))
     }
 }

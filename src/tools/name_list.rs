@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 
-use replay_base::text::escape::show;
 use replay_search::Paths;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
+
+use super::Context;
+use super::text_limit::TextLimit;
 
 /// Escaped paths, which contain no line feeds.
 #[derive(Debug)]
@@ -16,18 +18,22 @@ pub(super) struct NameList {
 }
 
 impl NameList {
-    pub(super) fn new(paths: &Paths) -> Self {
-        let mut text = String::new();
+    /// Lists the first paths, within a limit.
+    pub(super) fn new(context: &Context<'_>, paths: &Paths, mut limit: TextLimit) -> Self {
+        let (mut text, mut count) = (String::new(), 0);
         for path in paths.iter() {
+            let end = text.len();
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&show(path));
+            text.push_str(&context.shown(path));
+            if !limit.take(&text[end..]) && count > 0 {
+                text.truncate(end);
+                break;
+            }
+            count += 1;
         }
-        Self {
-            text,
-            count: paths.len(),
-        }
+        Self { text, count }
     }
 
     /// Number of paths.
@@ -38,6 +44,30 @@ impl NameList {
     /// The paths, one per line.
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+}
+
+/// Advice on a truncated list, which begins a sentence: empty if the client passes on no more.
+pub(super) fn raise_max(
+    context: &Context<'_>,
+    shown: &NameList,
+    paths: &Paths,
+    limit: TextLimit,
+) -> &'static str {
+    let is_cut = shown.len() < paths.iter().count();
+    if is_cut && limit == TextLimit::of_client(context.replies) {
+        ""
+    } else {
+        "raise max or "
+    }
+}
+
+/// Returns the limit of a list. `is_asked` is true if the agent gave a maximum of its own.
+pub(super) fn limit(context: &Context<'_>, is_asked: bool) -> TextLimit {
+    if is_asked {
+        context.limit_of_measured()
+    } else {
+        context.limit()
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use replay_base::text::encoding::{detect_and_decode, is_binary, is_utf16};
 use replay_base::text::escape::show_path;
 use replay_files::fs::Reader;
-use replay_files::policy::{Checked, FileKind, Read, Touched};
+use replay_files::policy::{AccessRecord, Checked, FileKind, Read};
 use replay_search::{Scope, names};
 
 use super::Context;
@@ -28,7 +28,7 @@ pub(super) fn note_of(context: &Context<'_>, scope: &Scope) -> Result<Option<Str
         kind == FileKind::File
     })?;
     // The search has reported these files to the audit log already.
-    let aside = Touched::default();
+    let aside = AccessRecord::default();
     let _aside = aside.enter();
     let paths = found
         .paths

@@ -1,5 +1,6 @@
 //! A page of lines of a file, for `read_file`. Small files are read whole; large ones are streamed.
 
+use std::fmt::Write as _;
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::Path;
@@ -17,6 +18,8 @@ use replay_files::policy::{Checked, Read};
 use replay_mcp::protocol::Content;
 
 use super::Reply;
+use super::reply_size::whole_lines;
+use super::text_limit::TextLimit;
 use crate::error::Error;
 
 /// Size of one read of a large file.
@@ -27,7 +30,7 @@ pub(super) fn read(
     file: &Checked<Read>,
     page: Page,
     forced: Option<&str>,
-    most: usize,
+    limit: TextLimit,
     room: Room<'_>,
 ) -> Result<Reply<()>, Error> {
     let head = head(file)?;
@@ -37,7 +40,7 @@ pub(super) fn read(
         .transpose()?
         .is_some_and(|encoding| encoding.name().starts_with("UTF-16"));
     if file.size() <= MAX_READ_BYTES {
-        return from_memory(file, page, forced, most, room);
+        return from_memory(file, page, forced, limit, room);
     }
     if utf16 || forced_wide {
         // UTF-16 lines cannot be counted by bytes.
@@ -46,14 +49,14 @@ pub(super) fn read(
     if forced.is_none() && encoding::is_binary(&head) {
         return Err(no_lines(file));
     }
-    from_disk(file, page, forced, most, room)
+    from_disk(file, page, forced, limit, room)
 }
 
 fn from_memory(
     file: &Checked<Read>,
     page: Page,
     forced: Option<&str>,
-    most: usize,
+    limit: TextLimit,
     room: Room<'_>,
 ) -> Result<Reply<()>, Error> {
     let fs::Loaded {
@@ -71,7 +74,7 @@ fn from_memory(
             no_lines(file)
         }
     })?;
-    Ok(of_text(&decoded.text, decoded.encoding, page, most, size)?.holding(held))
+    Ok(of_text(&decoded.text, decoded.encoding, page, limit, size)?.holding(held))
 }
 
 pub(super) fn no_lines(file: &Checked<Read>) -> Error {
@@ -89,7 +92,7 @@ pub(super) fn of_text(
     text: &str,
     encoding: Encoding,
     page: Page,
-    most: usize,
+    limit: TextLimit,
     size: u64,
 ) -> Result<Reply<()>, Error> {
     let mut map = LineMap::default();
@@ -102,7 +105,7 @@ pub(super) fn of_text(
         lines,
         total: map.total(),
     };
-    reply(text, page.skip, most)
+    reply(text, page, limit)
 }
 
 /// Returns the text of these lines.
@@ -121,7 +124,7 @@ fn from_disk(
     file: &Checked<Read>,
     page: Page,
     forced: Option<&str>,
-    most: usize,
+    limit: TextLimit,
     room: Room<'_>,
 ) -> Result<Reply<()>, Error> {
     let failed = |source| read_failed(file, source);
@@ -157,8 +160,9 @@ fn from_disk(
     let mut text = Vec::new();
     let mut held = room.share();
     // More than is shown, and cut after a whole line.
-    let is_full =
-        |text: &[u8]| text.len() > most.saturating_add(page.skip) && text.ends_with(b"\n");
+    let is_full = |text: &[u8]| {
+        text.len() > limit.most_bytes().saturating_add(page.skip) && text.ends_with(b"\n")
+    };
     while wanted > 0 {
         let read = reader.read(&mut buffer).map_err(failed)?;
         let mut chunk = &buffer[..read];
@@ -205,12 +209,11 @@ fn from_disk(
         lines,
         total: map.total(),
     };
-    Ok(reply(text, page.skip, most)?.holding(held))
+    Ok(reply(text, page, limit)?.holding(held))
 }
 
 /// Note on a text with lone carriage returns as line ends.
-pub(super) const LONE_CR: &str = "[this file ends its lines with CR alone, so it counts as one \
-    line]";
+pub(super) const LONE_CR: &str = "this file ends its lines with CR alone, so it counts as one line";
 
 /// Reads the start of the file, enough to detect binary data.
 pub(super) fn head(file: &Checked<Read>) -> Result<Vec<u8>, Error> {
@@ -250,9 +253,9 @@ struct PageText {
     total: u64,
 }
 
-/// Cuts the text to whole lines of at most `most` bytes, starting at byte `skip` of the first line.
-/// A longer first line is cut.
-fn reply(page: PageText, skip: usize, most: usize) -> Result<Reply<()>, Error> {
+/// Cuts the text to whole lines within the limit, starting at byte `skip` of the first line. A
+/// longer first line is cut.
+fn reply(page: PageText, asked: Page, limit: TextLimit) -> Result<Reply<()>, Error> {
     let PageText {
         mut text,
         encoding,
@@ -260,6 +263,7 @@ fn reply(page: PageText, skip: usize, most: usize) -> Result<Reply<()>, Error> {
         mut lines,
         total,
     } = page;
+    let skip = asked.skip;
     let (line, first) = (lines.start + 1, text.find('\n').unwrap_or(text.len()));
     if skip > first {
         let column = skip + 1;
@@ -269,14 +273,17 @@ fn reply(page: PageText, skip: usize, most: usize) -> Result<Reply<()>, Error> {
     }
     let skip = text.floor_char_boundary(skip);
     text.drain(..skip);
+    if asked.has_numbers && skip == 0 {
+        text = numbered(&text, line);
+    }
     let mut part = None;
-    if text.len() > most {
-        let end = text.floor_char_boundary(most);
-        let whole = whole_lines(&text, most);
+    if !limit.holds(&text) {
+        let end = limit.bytes_of(&text);
+        let whole = whole_lines(&text, end);
         if whole == 0 {
             let (from, to) = (skip + 1, skip + end);
             part = (to < first).then(|| {
-                format!("[line {line}: bytes {from}-{to} of {first}; column {} reads on, maxTokens shows more]", to + 1)
+                format!("line {line}: bytes {from}-{to} of {first}; column {} reads on, maxTokens shows more", to + 1)
             });
         }
         text.truncate(if whole == 0 { end } else { whole });
@@ -286,20 +293,19 @@ fn reply(page: PageText, skip: usize, most: usize) -> Result<Reply<()>, Error> {
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
     if ending == LineEndings::Cr {
-        content.push(Content::text(LONE_CR));
+        content.push(Content::note(LONE_CR));
     }
     if !encoding.is_utf8() {
-        content.push(Content::text(note(encoding.name())));
+        content.push(Content::note(note(encoding.name())));
     }
-    content.extend(part.map(Content::Text));
+    content.extend(part.map(Content::note));
     if lines.start > 0 || lines.end < total {
-        let mut place = format!("[lines {}-{} of {total}", lines.start + 1, lines.end);
+        let mut place = format!("lines {}-{} of {total}", lines.start + 1, lines.end);
         if lines.end < total {
             place.push_str("; next offset ");
             place.push_str(&(lines.end + 1).to_string());
         }
-        place.push(']');
-        content.push(Content::Text(place));
+        content.push(Content::note(place));
     }
     Ok(Reply::content(content)
         .meta("encoding", encoding.name())
@@ -308,9 +314,14 @@ fn reply(page: PageText, skip: usize, most: usize) -> Result<Reply<()>, Error> {
         .meta("lineEnding", ending.name()))
 }
 
-/// Length of the whole lines within the first `most` bytes.
-pub(super) fn whole_lines(text: &str, most: usize) -> usize {
-    memchr::memrchr(b'\n', &text.as_bytes()[..most.min(text.len())]).map_or(0, |at| at + 1)
+/// Returns a text with the number of each line, of which the first has number `first`.
+fn numbered(text: &str, first: u64) -> String {
+    let mut numbered = String::with_capacity(text.len() + text.len() / 8);
+    for (number, line) in (first..).zip(text.split_inclusive('\n')) {
+        // A write to a `String` cannot fail.
+        let _ = write!(numbered, "{number}: {line}");
+    }
+    numbered
 }
 
 /// Error for a file above the size limit.
@@ -328,6 +339,6 @@ pub(super) fn too_large(path: &Path, size: u64) -> Error {
 /// Note on a text that is not UTF-8.
 pub(super) fn note(encoding: &str) -> String {
     format!(
-        "[decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\"]"
+        "decoded from {encoding}; edit_file keeps that encoding, write_file needs encoding: \"{encoding}\""
     )
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use replay_files::policy::Touched;
+use replay_files::policy::AccessRecord;
 
 /// Threads that write the files of one call.
 const WRITE_THREADS: usize = 8;
@@ -31,10 +31,10 @@ fn map_on<T: Sync, R: Send>(most: usize, items: &[T], work: impl Fn(&T) -> R + S
     }
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));
-    let touched = Touched::current();
+    let touched = AccessRecord::current();
     thread::scope(|scope| {
         let run = || {
-            let _entered = touched.as_ref().map(Touched::enter);
+            let _entered = touched.as_ref().map(AccessRecord::enter);
             let mut mine = Vec::new();
             while let Some((index, item)) = {
                 let index = next.fetch_add(1, Ordering::Relaxed);

@@ -12,6 +12,7 @@ use replay_files::policy::{AccessKind, note};
 use replay_mcp::sessions::Weight;
 use replay_python::{Changes, Host, Kernel, Session, shown_path};
 use replay_sandbox::exec::{ExecError, Exit};
+use replay_testrun::path;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,8 @@ pub(crate) trait SessionTool: Send + Sync + 'static {
     const TITLE: &'static str;
     const DESCRIPTION: &'static str;
     const WEIGHT: Weight = Weight::Waits;
+    /// See [`Tool::IS_RARE`].
+    const IS_RARE: bool = true;
     fn run(context: &Context<'_>, params: Self::Params) -> Result<Self::Output, Error>;
 }
 
@@ -44,9 +47,10 @@ impl<T: SessionTool> Tool for T {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = T::WEIGHT;
+    const IS_RARE: bool = T::IS_RARE;
 
     fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error> {
-        Reply::json(Open(T::run(context, params)?))
+        Reply::json(&Open(T::run(context, params)?), Vec::new())
     }
 }
 
@@ -120,7 +124,16 @@ pub(super) fn has_network(context: &Context<'_>) -> bool {
 
 /// Finds the requested session, for a tool that may start its interpreter.
 pub(super) fn session(context: &Context<'_>, name: Option<&str>) -> Result<Arc<Session>, Error> {
-    Ok(context.services.python.find_to_start(name)?)
+    let session = context.services.python.find_to_start(name)?;
+    let Services {
+        policy, commands, ..
+    } = context.services;
+    if let Some(launcher) = &commands.launcher
+        && let Some(path) = path(policy, launcher, &absolute(context, &session))
+    {
+        session.prefer_path(path);
+    }
+    Ok(session)
 }
 
 /// Converts paths below a session's directory to the form of the file tools.

@@ -1,13 +1,16 @@
 //! `read_file`: reads a file as text, picture, sound or bytes; whole, or a page of lines.
 
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use replay_base::limits::{DECODING_COPIES, MAX_READ_BYTES, QUICK_BYTES, READ_COPIES};
 use replay_base::text::encoding::{self, Decoded, Encoding};
-use replay_base::text::escape::{file_uri, show_path};
+use replay_base::text::escape::{file_uri, show, show_path};
+use replay_base::text::fold::plain;
 use replay_base::text::lines::LineEndings;
 use replay_base::text::mime::{MediaKind, media};
 use replay_base::text::page::Page;
@@ -15,18 +18,28 @@ use replay_files::fs;
 use replay_files::policy::{Checked, FileKind, Read};
 use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
-use replay_sandbox::exec::{ExecError, LOGS};
+use replay_sandbox::exec::{ExecError, LOGS, Log};
 use replay_search::documents::{Part, Region};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::documents::{self, DocumentContent};
 use super::page::{self, note, too_large};
+use super::text_limit::TextLimit;
 use super::{Context, Hints, Reply, Tool, Toolset, hash};
 use crate::error::Error;
 
 /// Largest binary file that is sent as it is, unless it is a picture, in bytes.
 const MAX_BLOB_BYTES: usize = 64 * 1024;
+
+/// Files that a note names of those for which a reply has no room.
+const MAX_HIDDEN_FILES: usize = 20;
+/// Logs that the error about an unknown one names.
+const MAX_NAMED_LOGS: usize = 5;
+/// Most ranges of one call.
+const MAX_RANGES: usize = 50;
+/// Tokens of a file longer than two replies that are shown at first.
+const BEGINNING_TOKENS: usize = 1800;
 
 pub(super) struct ReadFile;
 
@@ -35,7 +48,10 @@ pub(super) struct ReadFile;
 pub(super) struct Params {
     /// File
     #[schemars(extend("x-aliases" = ["file_path", "filePath", "file"]))]
-    path: String,
+    path: Option<String>,
+    /// Instead: lines of several files, as a.rs:10-40
+    #[schemars(length(min = 1, max = MAX_RANGES))]
+    ranges: Option<Vec<String>>,
     /// First line, from 1; negative: from the end
     offset: Option<i64>,
     /// Most lines
@@ -43,9 +59,12 @@ pub(super) struct Params {
     limit: Option<u64>,
     /// Such as latin1 (default: detected)
     encoding: Option<String>,
+    /// Number the lines
+    numbers: Option<bool>,
     /// Most text
     #[serde(rename = "maxTokens")]
     #[schemars(range(min = 1), extend("x-aliases" = ["max_tokens"]))]
+    #[expect(dead_code, reason = "it is read for all tools")]
     max_tokens: Option<u64>,
     /// Pages, sheets, slides or cells: 3, 3-7
     pages: Option<String>,
@@ -74,10 +93,21 @@ impl Tool for ReadFile {
     const WEIGHT: Weight = Weight::Quick;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<()>, Error> {
-        if params.path.starts_with(LOGS) {
-            return log(context, &params);
+        let path = match (&params.path, &params.ranges) {
+            (Some(path), None) => path,
+            (None, Some(ranges)) => {
+                return context.at_length(|| read_ranges(context, ranges, &params));
+            }
+            _ => {
+                return Err(Error::params(
+                    "read_file needs either `path` or `ranges`; give one of them",
+                ));
+            }
+        };
+        if path.starts_with(LOGS) {
+            return log(context, path, &params);
         }
-        let file = open(context, &params.path)?;
+        let file = open(context, path)?;
         if file.size() > QUICK_BYTES as u64 {
             return context.at_length(|| read(context, &file, &params));
         }
@@ -86,7 +116,7 @@ impl Tool for ReadFile {
 }
 
 fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<Reply<()>, Error> {
-    let (forced, most) = (params.encoding.as_deref(), most_bytes(context, params));
+    let (forced, limit) = (params.encoding.as_deref(), limit(context, params));
     let (page, part) = (page(params)?, part(params)?);
     let is_partial = part.region.is_some() || part.pages.is_some();
     // A file that is read whole as text is recognized only by its name.
@@ -103,7 +133,7 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
                     &text,
                     Encoding::UTF_8,
                     page.unwrap_or(WHOLE),
-                    most,
+                    limit,
                     file.size(),
                 );
             }
@@ -119,8 +149,8 @@ fn read(context: &Context<'_>, file: &Checked<Read>, params: &Params) -> Result<
         return Err(Error::params(message));
     }
     match page {
-        Some(page) => page::read(file, page, forced, most, context.room()),
-        None => whole(context, file, forced, most),
+        Some(page) => page::read(file, page, forced, limit, context.room()),
+        None => whole(context, file, forced, limit),
     }
 }
 
@@ -139,14 +169,24 @@ fn part(params: &Params) -> Result<Part, Error> {
     })
 }
 
-/// Returns the maximum text of the reply. An explicit number of lines has no limit.
-fn most_bytes(context: &Context<'_>, params: &Params) -> usize {
-    let from_end = params.tail.is_some() || params.offset.is_some_and(|offset| offset < 0);
-    let counts_lines = from_end || params.limit.or(params.head).is_some();
-    if counts_lines && params.max_tokens.is_none() {
-        usize::MAX
+/// Returns the limit for a file that is read whole. The beginning of a very long one is enough to
+/// see what it is.
+fn limit_of_whole(context: &Context<'_>, limit: TextLimit, text: &str) -> TextLimit {
+    let is_asked = context.max_tokens.is_some() || !context.is_lean();
+    if is_asked || limit.doubled().holds(text) {
+        limit
     } else {
-        context.most_bytes(params.max_tokens)
+        limit.at_most_tokens(BEGINNING_TOKENS)
+    }
+}
+
+/// Returns the limit of the reply's text.
+fn limit(context: &Context<'_>, params: &Params) -> TextLimit {
+    let from_end = params.tail.is_some() || params.offset.is_some_and(|offset| offset < 0);
+    if from_end || params.limit.or(params.head).is_some() {
+        context.limit_of_measured()
+    } else {
+        context.limit()
     }
 }
 
@@ -159,12 +199,14 @@ fn page(params: &Params) -> Result<Option<Page>, Error> {
             "`offset` of read_file is 0; it must be 1 or more, or negative from the end",
         ));
     }
-    let is_part = offset.is_some() || limit.is_some() || params.column.is_some();
+    let has_numbers = params.numbers == Some(true);
+    let is_part = offset.is_some() || limit.is_some() || params.column.is_some() || has_numbers;
     let skip = params.column.map_or(0, |column| column - 1);
     Ok(is_part.then(|| Page {
         offset: offset.unwrap_or(1),
         limit,
         skip,
+        has_numbers,
     }))
 }
 
@@ -172,17 +214,149 @@ const WHOLE: Page = Page {
     offset: 1,
     limit: None,
     skip: 0,
+    has_numbers: false,
 };
 
-/// Reads a log of a program's output.
-fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
-    let Some(log) = context.services.logs.find(&params.path) else {
-        let message = format!(
-            "no log `{}`; only the latest logs are kept, and resources/list has them",
-            show_path(Path::new(&params.path))
-        );
-        return Err(Error::params(message));
+/// Lines of a file, as `a.rs:10-40`, `a.rs:10` or `a.rs`.
+#[derive(Debug, PartialEq, Eq)]
+struct LineRange<'a> {
+    path: &'a str,
+    first: i64,
+    count: Option<u64>,
+}
+
+impl<'a> LineRange<'a> {
+    fn parse(text: &'a str) -> Self {
+        let whole = Self {
+            path: text,
+            first: 1,
+            count: None,
+        };
+        let Some((path, lines)) = text.rsplit_once(':') else {
+            return whole;
+        };
+        let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+        match (first.parse::<i64>(), last.parse::<i64>()) {
+            (Ok(first), Ok(last)) if 0 < first && first <= last => Self {
+                path,
+                first,
+                count: Some(first.abs_diff(last) + 1),
+            },
+            _ => whole,
+        }
+    }
+}
+
+/// Note on files for which a reply has no room.
+pub(super) fn hidden_note(hidden: &[&str]) -> Option<Content> {
+    let named: Vec<String> = hidden
+        .iter()
+        .take(MAX_HIDDEN_FILES)
+        .map(|path| format!("`{}`", show(path.as_bytes())))
+        .collect();
+    let more = match hidden.len().saturating_sub(MAX_HIDDEN_FILES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     };
+    (!named.is_empty()).then(|| {
+        Content::note(format_args!(
+            "not shown, since the reply is full: {}{more}",
+            named.join(", ")
+        ))
+    })
+}
+
+/// Reads lines of several files, each below its range. A file that cannot be read is reported in
+/// its place.
+fn read_ranges(
+    context: &Context<'_>,
+    ranges: &[String],
+    params: &Params,
+) -> Result<Reply<()>, Error> {
+    let mut limit = context.limit();
+    let mut content = Vec::with_capacity(ranges.len());
+    let mut held = context.room().share();
+    let mut hidden = Vec::new();
+    for range in ranges {
+        if limit.is_spent() {
+            hidden.push(range.as_str());
+            continue;
+        }
+        let LineRange { path, first, count } = LineRange::parse(range);
+        let page = Page {
+            offset: first,
+            limit: count,
+            skip: 0,
+            has_numbers: params.numbers == Some(true),
+        };
+        let (encoding, room) = (params.encoding.as_deref(), context.room());
+        let most = limit.without_frame(range);
+        let read = if path.starts_with(LOGS) {
+            read_log(context, path).and_then(|log| {
+                let text = String::from_utf8_lossy(&log);
+                page::of_text(&text, Encoding::UTF_8, page, most, log.len() as u64)
+            })
+        } else {
+            open(context, path).and_then(|file| page::read(&file, page, encoding, most, room))
+        };
+        let mut text = format!("{range}\n");
+        match read {
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(error) => {
+                // A write to a `String` cannot fail.
+                let _ = writeln!(text, "[error: {error}]");
+            }
+            Ok(mut reply) => {
+                let lines = reply.content.remove(0);
+                let lines = lines.as_text().unwrap_or_default();
+                text.push_str(lines);
+                if !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                let is_whole = count.is_some_and(|count| lines.lines().count() as u64 == count);
+                let notes = reply.content.iter().filter_map(Content::as_text);
+                for note in notes.filter(|_| !is_whole) {
+                    let _ = writeln!(text, "{note}");
+                }
+                held.join(reply.held);
+            }
+        }
+        limit = limit.after(&text);
+        content.push(Content::Text(text));
+    }
+    content.extend(hidden_note(&hidden));
+    Ok(Reply::content(content).holding(held))
+}
+
+/// Returns a log of a program's output, without colours.
+pub(super) fn read_log(context: &Context<'_>, path: &str) -> Result<Vec<u8>, Error> {
+    let log = find_log(context, path)?;
+    let bytes = log.kept.read(0, log.kept.len());
+    Ok(plain(&bytes.map_err(ExecError::Follow)?).into_owned())
+}
+
+fn find_log(context: &Context<'_>, path: &str) -> Result<Arc<Log>, Error> {
+    context.services.logs.find(path).ok_or_else(|| {
+        let kept: Vec<String> = context
+            .services
+            .logs
+            .all()
+            .iter()
+            .rev()
+            .take(MAX_NAMED_LOGS)
+            .map(|log| format!("`{}`", log.uri))
+            .collect();
+        let kept = match kept.len() {
+            0 => "none is kept".to_owned(),
+            _ => format!("the latest are {}", kept.join(", ")),
+        };
+        Error::params(format!("no log `{}`; {kept}", show_path(Path::new(path))))
+    })
+}
+
+/// Reads a log of a program's output.
+fn log(context: &Context<'_>, path: &str, params: &Params) -> Result<Reply<()>, Error> {
+    let log = find_log(context, path)?;
     let (page, size) = (page(params)?.unwrap_or(WHOLE), log.kept.len());
     let read = || {
         let mut held = context.room().share();
@@ -193,7 +367,7 @@ fn log(context: &Context<'_>, params: &Params) -> Result<Reply<()>, Error> {
             &text,
             Encoding::UTF_8,
             page,
-            most_bytes(context, params),
+            limit(context, params),
             size as u64,
         )?
         .holding(held))
@@ -221,7 +395,7 @@ fn whole(
     context: &Context<'_>,
     file: &Checked<Read>,
     forced: Option<&str>,
-    most: usize,
+    limit: TextLimit,
 ) -> Result<Reply<()>, Error> {
     if file.size() > MAX_READ_BYTES {
         let head = page::head(file)?;
@@ -249,9 +423,14 @@ fn whole(
             .cover(&mut held, size * (READ_COPIES + DECODING_COPIES))?;
     }
     let reply = if let Some(label) = forced {
-        text(encoding::detect_and_decode(bytes, Some(label))?, size, most)?
+        text(
+            context,
+            encoding::detect_and_decode(bytes, Some(label))?,
+            size,
+            limit,
+        )?
     } else {
-        read_by_content(context, file, bytes, most)?
+        read_by_content(context, file, bytes, limit)?
     };
     Ok(reply.holding(held))
 }
@@ -261,12 +440,13 @@ fn read_by_content(
     context: &Context<'_>,
     file: &Checked<Read>,
     bytes: Vec<u8>,
-    most: usize,
+    limit: TextLimit,
 ) -> Result<Reply<()>, Error> {
     let size = bytes.len();
     let is_binary = encoding::is_binary(&bytes);
     if !is_binary && std::str::from_utf8(&bytes).is_ok() {
-        return text(encoding::detect_and_decode(bytes, None)?, size, most);
+        let decoded = encoding::detect_and_decode(bytes, None)?;
+        return text(context, decoded, size, limit);
     }
     let name = file
         .display_path()
@@ -279,7 +459,7 @@ fn read_by_content(
         return match documents::read(context, file, Part::default())? {
             Some(DocumentContent::Picture(reply)) => Ok(reply),
             Some(DocumentContent::Text(text)) => {
-                page::of_text(&text, Encoding::UTF_8, WHOLE, most, size as u64)
+                page::of_text(&text, Encoding::UTF_8, WHOLE, limit, size as u64)
             }
             None if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
             Some(DocumentContent::Nothing) | None => Ok(binary(
@@ -292,7 +472,7 @@ fn read_by_content(
     }
     // Bytes that turn out not to be text are returned as bytes.
     match encoding::detect_and_decode(bytes.clone(), None) {
-        Ok(decoded) => text(decoded, size, most),
+        Ok(decoded) => text(context, decoded, size, limit),
         Err(_) if size > MAX_BLOB_BYTES => Err(too_large_blob(context, file, media.media_type)?),
         Err(_) => Ok(binary(
             file.display_path(),
@@ -303,9 +483,15 @@ fn read_by_content(
     }
 }
 
-fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> {
-    if decoded.text.len() > most {
-        return page::of_text(&decoded.text, decoded.encoding, WHOLE, most, size as u64);
+fn text(
+    context: &Context<'_>,
+    decoded: Decoded,
+    size: usize,
+    limit: TextLimit,
+) -> Result<Reply<()>, Error> {
+    let limit = limit_of_whole(context, limit, &decoded.text);
+    if !limit.holds(&decoded.text) {
+        return page::of_text(&decoded.text, decoded.encoding, WHOLE, limit, size as u64);
     }
     let Decoded {
         text,
@@ -315,10 +501,10 @@ fn text(decoded: Decoded, size: usize, most: usize) -> Result<Reply<()>, Error> 
     let ending = LineEndings::of(text.as_bytes());
     let mut content = vec![Content::Text(text)];
     if ending == LineEndings::Cr {
-        content.push(Content::text(page::LONE_CR));
+        content.push(Content::note(page::LONE_CR));
     }
     if !encoding.is_utf8() {
-        content.push(Content::text(note(encoding.name())));
+        content.push(Content::note(note(encoding.name())));
     }
     Ok(Reply::content(content)
         .meta("encoding", encoding.name())

@@ -1,6 +1,8 @@
 //! `read_multiple_files`: reads several files in one call, in the given order. One failure does not
 //! affect the others.
 
+use std::fmt::Write as _;
+
 use replay_base::limits::{DECODING_COPIES, MAX_READ_BYTES, READ_COPIES};
 use replay_base::text::encoding;
 use replay_base::text::mime::media;
@@ -13,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::documents::{self, DocumentContent};
+use super::text_limit::TextLimit;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use super::{page, parallel, read_file};
 use crate::error::Error;
@@ -67,37 +70,50 @@ impl Tool for ReadMultipleFiles {
                 Err(error) => (format!("[error: {error}]"), None),
             }
         });
-        let mut left = context.most_bytes(None);
-        let blocks = params
-            .paths
-            .iter()
-            .zip(texts)
-            .map(|(path, (mut text, note))| {
-                let rest = cut(&mut text, left);
-                left = left.saturating_sub(text.len());
-                for note in note.into_iter().chain(rest) {
-                    text.push('\n');
-                    text.push_str(&note);
-                }
-                Content::Text(format!("{path}:\n{text}"))
-            });
+        let mut left = context.limit();
+        let (mut content, mut hidden) = (Vec::new(), Vec::new());
+        for (path, (mut text, note)) in params.paths.iter().zip(texts) {
+            if context.is_lean() && left.is_spent() {
+                hidden.push(path.as_str());
+                continue;
+            }
+            let room = if context.is_lean() {
+                left.without_frame(path)
+            } else {
+                left
+            };
+            let rest = cut(&mut text, room);
+            if !context.is_lean() {
+                left = left.after(&text);
+            }
+            for note in note.into_iter().chain(rest) {
+                // A write to a `String` cannot fail.
+                let _ = write!(text, "\n[{note}]");
+            }
+            let block = format!("{path}:\n{text}");
+            if context.is_lean() {
+                left = left.after(&block);
+            }
+            content.push(Content::Text(block));
+        }
+        content.extend(read_file::hidden_note(&hidden));
         Ok(Reply {
             held,
-            ..Reply::content(blocks.collect())
+            ..Reply::content(content)
         })
     }
 }
 
-/// Cuts the text to whole lines of at most `most` bytes. Returns a note on the rest.
-fn cut(text: &mut String, most: usize) -> Option<String> {
-    if text.len() <= most {
+/// Cuts the text to whole lines within a limit. Returns a note on the rest.
+fn cut(text: &mut String, limit: TextLimit) -> Option<String> {
+    if limit.holds(text) {
         return None;
     }
     let all = text.lines().count();
-    text.truncate(page::whole_lines(text, most));
+    text.truncate(limit.lines_of(text));
     let shown = text.lines().count();
     Some(format!(
-        "[{shown} of {all} lines are shown, since the reply is full; read_file with offset {} reads on]",
+        "{shown} of {all} lines are shown, since the reply is full; read_file with offset {} reads on",
         shown + 1
     ))
 }

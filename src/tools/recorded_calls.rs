@@ -9,10 +9,9 @@ use replay_base::cancel::CancelToken;
 use replay_base::limits::DEFAULT_CALLS_TIMEOUT_SECS;
 use replay_base::text::count::counted;
 use replay_files::journal::Changes;
-use replay_files::policy::Root;
 use replay_record::redact::Secrets;
 use replay_record::{Content, Exchange};
-use replay_sandbox::exec::{self, Denied, Launcher, Stage, place_of};
+use replay_sandbox::exec::{self, Launcher, Stage, place_of};
 use replay_sandbox::{Exit, Network, Tier};
 use replay_testrun::path;
 
@@ -136,13 +135,8 @@ fn isolation(services: &Services) -> Result<Isolation, CallsError> {
 
 /// Returns the directory in which the command runs.
 fn place(services: &Services) -> &Path {
-    let root = services
-        .policy
-        .roots()
-        .iter()
-        .find(|root| root.writable())
-        .or_else(|| services.policy.project());
-    root.map_or(Path::new("."), Root::path)
+    let directory = services.policy.default_directory();
+    directory.unwrap_or(Path::new("."))
 }
 
 /// Returns the name of that directory: the default name of a set.
@@ -325,12 +319,6 @@ pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         "datagram was",
         "datagrams were",
         udp,
-    );
-    notes.extend(
-        ran.outcome
-            .denied
-            .iter()
-            .filter_map(Denied::blocked_in_words),
     );
     notes.extend(denied_lines(&ran.outcome.denied, &services.commands));
     notes.extend(nearness(services, ran).filter(|_| counts.refused + counts.unanswered > 0));

@@ -4,6 +4,7 @@ use replay_base::text::nearest::{nearest, shortened};
 use replay_mcp::protocol::{Code, RpcError, Unsent};
 
 use super::TOOLS;
+use super::follow_command::FollowCommand;
 use super::tool::{Callable, Hints, Tool as _, Toolset};
 use super::undo_changes::UndoChanges;
 
@@ -16,19 +17,29 @@ pub struct Registry {
     tools: Vec<Box<dyn Callable>>,
     /// Names of existing tools that are not served, with the reason.
     absent: Vec<(String, &'static str)>,
+    /// `true` if the operator enabled every set.
+    has_all: bool,
 }
 
 impl Registry {
-    /// Creates a registry of the declared tools of these sets. With `read_only`, tools that change
+    /// Creates a registry of the declared tools of these sets. `follow_command` comes with each set
+    /// whose calls may go on in the background. With `read_only`, tools that change
     /// files are absent. Commands are served if a kernel sandbox confines them (`walled`).
     pub fn declared(toolsets: &[Toolset], read_only: bool, walled: bool) -> Self {
         let mut registry = Self {
             tools: Vec::new(),
             absent: Vec::new(),
+            has_all: Toolset::ALL.iter().all(|set| toolsets.contains(set)),
         };
         for make in TOOLS {
             let tool = make();
-            if !toolsets.contains(&tool.toolset()) {
+            let follows = tool.name() == FollowCommand::NAME;
+            let is_enabled = if follows {
+                toolsets.iter().any(|set| set.runs_commands())
+            } else {
+                toolsets.contains(&tool.toolset())
+            };
+            if !is_enabled {
                 registry.absent.push((
                     tool.name().to_owned(),
                     "its toolset is not enabled; the operator can enable it (--tools, or the \
@@ -64,9 +75,19 @@ impl Registry {
         self.iter().find(|tool| tool.name() == name)
     }
 
+    /// Returns true if every set is enabled.
+    pub fn has_all(&self) -> bool {
+        self.has_all
+    }
+
     /// Returns true if the undo tool is served.
     pub fn can_undo(&self) -> bool {
         self.get(UndoChanges::NAME).is_some()
+    }
+
+    /// Returns true if `follow_command` is served.
+    pub fn can_follow(&self) -> bool {
+        self.get(FollowCommand::NAME).is_some()
     }
 
     /// Finds a tool by name. The error has the reason, and names the nearest tool.

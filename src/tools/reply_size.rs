@@ -1,4 +1,5 @@
-//! Finds the directory that makes a listing long, so that the next call can exclude it.
+//! Length of replies: cuts to whole lines, and the directory that makes a listing long, so that the
+//! next call can exclude it.
 
 use replay_base::text::escape::show;
 
@@ -89,7 +90,7 @@ impl Bulk {
     ) -> Option<String> {
         let Self { path, count } = (bytes >= LONG_REPLY_BYTES).then(find).flatten()?;
         Some(format!(
-            "[{count} of {all} {what} are below `{}`: {means}]",
+            "{count} of {all} {what} are below `{}`: {means}",
             show(&path)
         ))
     }
@@ -117,6 +118,11 @@ fn descend<'a>(
         (bulk.count, least) = (count, MIN_NESTED_BULK_PERCENT);
     }
     (!bulk.path.is_empty()).then_some(bulk)
+}
+
+/// Length of the whole lines within the first `most` bytes.
+pub(super) fn whole_lines(text: &str, most: usize) -> usize {
+    memchr::memrchr(b'\n', &text.as_bytes()[..most.min(text.len())]).map_or(0, |at| at + 1)
 }
 
 #[cfg(test)]
@@ -191,7 +197,7 @@ mod tests {
             })
         };
         assert_eq!(note(LONG_REPLY_BYTES - 1), None);
-        let told = "[97 of 101 entries are below `web/node_modules`: leave it out]";
+        let told = "97 of 101 entries are below `web/node_modules`: leave it out";
         assert_eq!(note(LONG_REPLY_BYTES).as_deref(), Some(told));
     }
 }

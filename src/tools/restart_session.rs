@@ -23,6 +23,7 @@ impl SessionTool for RestartSession {
     const TITLE: &'static str = "Restart a Python session";
     const DESCRIPTION: &'static str = "End the interpreter of a session, with the code that runs in it, and start a new \
         one; variables are lost, installed packages are kept.";
+    const IS_RARE: bool = false;
 
     fn run(context: &Context<'_>, params: SessionParams) -> Result<Output, Error> {
         let host = host(context, Self::NAME)?;

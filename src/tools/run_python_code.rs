@@ -24,7 +24,8 @@ use super::open_object::Open;
 use super::python::{
     absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
 };
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::status_line::{OutputText, Status};
+use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Least and greatest time between the interrupt of a cell and the end of its session, in
@@ -38,6 +39,9 @@ const PYTHON_OUTPUT_CAP_BYTES: usize = 16 * 1024;
 const PYTHON_RESULT_CAP_BYTES: usize = 8 * 1024;
 /// Pictures of a cell that its reply has; more are in files alone.
 const MAX_CELL_PICTURES: usize = 20;
+
+/// Shortest running time that a lean reply tells, in seconds.
+const TOLD_SECS: f64 = 1.0;
 
 pub(super) struct RunPythonCode;
 
@@ -91,8 +95,6 @@ pub(super) struct Output {
     /// Changes to files that programs outside the sandbox run.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<AutorunChanges>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<String>,
 }
 
 /// The exception of a failed cell.
@@ -114,6 +116,7 @@ impl Tool for RunPythonCode {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Waits;
+    const HANDS_OVER: bool = true;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;
@@ -188,12 +191,11 @@ fn reply(
         ));
     }
     let (note_of_changes, changed) = describe_changes(context, cell.changed.as_ref()).unzip();
-    notes.extend(note_of_changes);
+    notes.extend(note_of_changes.flatten());
     let blocked = Blocked::among(&cell.denied);
     for blocked in &blocked {
         note(&blocked.url(), None, AccessKind::Denied);
     }
-    notes.extend(cell.denied.iter().filter_map(Denied::blocked_in_words));
     for denied in &cell.denied {
         if let Denied::Hidden(path)
         | Denied::Socket(path)
@@ -312,12 +314,56 @@ fn reply(
         blocked,
         blocked_more: Blocked::more(&cell.denied),
         outside: changed.and_then(ChangesMade::into_outside),
-        notes,
     };
-    let mut reply = Reply::json(Open(output))?;
+    let mut reply = if context.is_lean() {
+        lean_reply(output, notes)
+    } else {
+        Reply::json(&Open(output), notes)?
+    };
     reply.content.extend(images);
-    reply.is_error = is_error;
+    reply.bad = (is_error).then_some(BadResult::Program);
     Ok(reply)
+}
+
+/// Returns the reply for a model: output, displayed values, the value, the error, and a last line
+/// about files.
+fn lean_reply(output: Output, notes: Vec<String>) -> Reply<Open<Output>> {
+    let mut text = OutputText::of(output.stdout, &output.stderr);
+    let displayed = output.displays.iter().flat_map(BTreeMap::values);
+    displayed.for_each(|display| text.add(display));
+    if let Some(result) = &output.result {
+        text.add(&format!("=> {result}"));
+    }
+    output.result_data.values().for_each(|data| text.add(data));
+    if let Some(Failure {
+        name,
+        message,
+        traceback,
+    }) = &output.error
+    {
+        // A traceback ends with name and message.
+        let is_told = traceback.contains(message.as_str()) && !message.is_empty();
+        text.add(traceback);
+        if !is_told {
+            text.add(&format!("{name}: {message}"));
+        }
+    }
+    if let Some(late) = &output.late {
+        text.add(&format!("[output of earlier cells]\n{late}"));
+    }
+    let mut status = Status::default();
+    if output.execution_time >= TOLD_SECS {
+        status.add(format!("{:.1} s", output.execution_time));
+    }
+    let lists = [
+        ("wrote", &output.outputs),
+        ("new", &output.new_files),
+        ("modified", &output.modified_files),
+    ];
+    for (what, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
+        status.add(format!("{what} {}", paths.join(", ")));
+    }
+    status.reply(text.into_text(), notes)
 }
 
 /// Selects and shortens the textual forms of a value. HTML is many times longer than plain text, so

@@ -8,15 +8,16 @@ use replay_files::policy::FileKind;
 use replay_mcp::sessions::Weight;
 use replay_python::packages::quoted;
 use replay_python::{PythonError, Session};
-use replay_sandbox::exec::{self, Blocked, Captured, Denied, ExecError, place_of};
+use replay_sandbox::exec::{self, Blocked, Captured, ExecError, place_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::notes::changes::{ChangesMade, changes_made};
-use super::notes::command::{Remarks, denied_lines, exit_code, left_note, signal};
+use super::notes::command::{denied_lines, exit_code, left_note, signal};
 use super::open_object::Open;
 use super::python::{file_tool_paths, host, note_written, seconds, time_limit};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::status_line::{OutputText, Status};
+use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub(super) struct RunScript;
@@ -54,8 +55,26 @@ pub(super) struct Output {
     /// Changes to files that programs outside the sandbox run.
     #[serde(skip_serializing_if = "Option::is_none")]
     outside: Option<AutorunChanges>,
-    #[serde(flatten)]
-    remarks: Remarks,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+}
+
+/// Returns the reply for a model.
+fn lean_reply(output: Output, notes: Vec<String>) -> Reply<Open<Output>> {
+    let text = OutputText::of(output.stdout, &output.stderr);
+    let mut status = Status::default();
+    status.add(format!(
+        "exit {}, {:.1} s",
+        output.exit_code, output.execution_time
+    ));
+    let lists = [
+        ("new", &output.new_files),
+        ("modified", &output.modified_files),
+    ];
+    for (what, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
+        status.add(format!("{what} {}", paths.join(", ")));
+    }
+    status.reply(text.into_text(), notes)
 }
 
 impl Tool for RunScript {
@@ -67,7 +86,9 @@ impl Tool for RunScript {
         exit code and the files it has made. It shares no variables with sessions.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
+    const IS_RARE: bool = true;
     const WEIGHT: Weight = Weight::Heavy;
+    const HANDS_OVER: bool = true;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;
@@ -135,10 +156,9 @@ impl Tool for RunScript {
             notes.extend(left_note(outcome.left));
         }
         let blocked = Blocked::among(&outcome.denied);
-        notes.extend(outcome.denied.iter().filter_map(Denied::blocked_in_words));
         notes.extend(denied_lines(&outcome.denied, &services.commands));
         let (note, changed) = changes_made(context).unzip();
-        notes.extend(note);
+        notes.extend(note.flatten());
         notes.extend(changes.partial.map(|partial| {
             format!(
                 "the list of new and modified files is incomplete: \
@@ -147,7 +167,7 @@ impl Tool for RunScript {
         }));
         note_written(context, &session, &changes);
         let exit_code = exit_code(outcome.exit);
-        let mut reply = Reply::json(Open(Output {
+        let output = Open(Output {
             stdout: outcome.stdout.text().into_owned(),
             stderr: outcome.stderr.text().into_owned(),
             exit_code,
@@ -161,12 +181,14 @@ impl Tool for RunScript {
             ),
             blocked,
             outside: changed.and_then(ChangesMade::into_outside),
-            remarks: Remarks {
-                signal: signal(outcome.exit),
-                notes,
-            },
-        }))?;
-        reply.is_error = exit_code != 0 || outcome.timed_out;
+            signal: signal(outcome.exit),
+        });
+        let mut reply = if context.is_lean() {
+            lean_reply(output.0, notes)
+        } else {
+            Reply::json(&output, notes)?
+        };
+        reply.bad = (exit_code != 0 || outcome.timed_out).then_some(BadResult::Program);
         Ok(reply)
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report as tell, with_run_context};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub(super) struct RunTests;
@@ -71,6 +71,7 @@ impl Tool for RunTests {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
+    const HANDS_OVER: bool = true;
 
     fn run(
         context: &Context<'_>,
@@ -98,7 +99,7 @@ impl Tool for RunTests {
                 tell(context, elapsed, timeout, words);
             })
         })?;
-        let is_error = matches!(
+        let is_bad = matches!(
             ran.report().status,
             TestStatus::MissingTool | TestStatus::ConfigError
         );
@@ -110,6 +111,9 @@ impl Tool for RunTests {
                 shortened(report)
             }
         });
-        Ok(Reply { is_error, ..reply })
+        Ok(Reply {
+            bad: is_bad.then_some(BadResult::Program),
+            ..reply
+        })
     }
 }

@@ -11,7 +11,7 @@ use replay_base::text::nearest::{nearest, shortened};
 use replay_mcp::protocol::fault;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 
@@ -30,19 +30,25 @@ pub(super) struct Schemas {
 /// published.
 pub(super) const ALIASES: &str = "x-aliases";
 
+/// Marks a list whose objects are published without their properties, which stand elsewhere.
+pub(super) const BRIEF: &str = "x-brief";
+
 /// Marks a property that is accepted and never published.
 pub(super) const HIDDEN: &str = "x-hidden";
+
+/// Argument that every tool takes, and few publish: the maximum of its reply in tokens.
+const MAX_TOKENS: &str = "maxTokens";
 
 /// Arguments by which agents explain themselves; they are dropped.
 const HARMLESS: [&str; 3] = ["description", "explanation", "reason"];
 
-/// Parses a tool's arguments, which must match `schema`. The error names the field, the value and
-/// the allowed values.
+/// Parses a tool's arguments, which must match `schema`, and [`MAX_TOKENS`]. The error names the
+/// field, the value and the allowed values.
 pub(super) fn read_params<P: DeserializeOwned>(
     tool: &str,
     schema: &Value,
     arguments: Option<&RawValue>,
-) -> Result<P, Error> {
+) -> Result<(P, Option<u64>), Error> {
     let mut arguments = match arguments {
         None => Value::Object(Map::new()),
         Some(raw) => serde_json::from_str(raw.get()).map_err(|error| {
@@ -61,13 +67,36 @@ pub(super) fn read_params<P: DeserializeOwned>(
             "`arguments` of {tool} is {got}; it must be an object"
         )));
     }
+    let common = take_max_tokens(&mut arguments, schema);
     check(&mut arguments, schema, ValuePath::Root, tool)?;
-    serde_json::from_value(arguments).map_err(|error| {
+    if let Some(mut asked) = common {
+        let schema = json!({"type": "integer", "minimum": 1});
+        check(
+            &mut asked,
+            &schema,
+            ValuePath::Member(&ValuePath::Root, MAX_TOKENS),
+            tool,
+        )?;
+        arguments[MAX_TOKENS] = asked;
+    }
+    let max_tokens = arguments[MAX_TOKENS].as_u64();
+    let params = serde_json::from_value(arguments).map_err(|error| {
         let reason = fault(&error);
         Error::params(format!(
             "the arguments of {tool} cannot be read: {reason}; tools/list has their schema"
         ))
-    })
+    })?;
+    Ok((params, max_tokens))
+}
+
+/// Takes [`MAX_TOKENS`] out of the arguments of a tool whose schema lacks it.
+fn take_max_tokens(arguments: &mut Value, schema: &Value) -> Option<Value> {
+    let is_published = schema["properties"].get(MAX_TOKENS).is_some();
+    let members = arguments.as_object_mut().filter(|_| !is_published)?;
+    let asked = members
+        .shift_remove(MAX_TOKENS)
+        .or_else(|| members.shift_remove("max_tokens"));
+    asked.filter(|asked| !asked.is_null())
 }
 
 /// Path of a value, formatted only for errors.
@@ -99,7 +128,7 @@ fn check(value: &mut Value, schema: &Value, path: ValuePath<'_>, tool: &str) -> 
         return Ok(());
     };
     unquote(value, kind);
-    if kind == "array" && schema["items"]["type"] == "string" && value.is_string() {
+    if kind == "array" && is_of(value, schema["items"]["type"].as_str().unwrap_or_default()) {
         *value = Value::Array(vec![value.take()]);
     }
     if kind == "integer" {
@@ -178,22 +207,15 @@ fn check_any(
     for kind in options.iter().filter_map(|option| option["type"].as_str()) {
         unquote(value, kind);
     }
-    let is_of = |kind: &str| match value {
-        Value::String(_) => kind == "string",
-        Value::Array(_) => kind == "array",
-        Value::Object(_) => kind == "object",
-        Value::Bool(_) => kind == "boolean",
-        Value::Number(_) => matches!(kind, "integer" | "number"),
-        Value::Null => false,
-    };
     let kinds: Vec<&str> = options
         .iter()
         .filter_map(|option| option["type"].as_str())
         .collect();
-    let Some(option) = options
-        .iter()
-        .find(|option| option["type"].as_str().is_some_and(is_of))
-    else {
+    let Some(option) = options.iter().find(|option| {
+        option["type"]
+            .as_str()
+            .is_some_and(|kind| is_of(value, kind))
+    }) else {
         let wanted: Vec<&str> = kinds.iter().map(|kind| article(kind)).collect();
         let (got, wanted) = (describe(value), wanted.join(" or "));
         return Err(Error::params(format!(
@@ -201,6 +223,18 @@ fn check_any(
         )));
     };
     check(value, option, path, tool)
+}
+
+/// Returns true if a value has this type of JSON Schema.
+fn is_of(value: &Value, kind: &str) -> bool {
+    match value {
+        Value::String(_) => kind == "string",
+        Value::Array(_) => kind == "array",
+        Value::Object(_) => kind == "object",
+        Value::Bool(_) => kind == "boolean",
+        Value::Number(_) => matches!(kind, "integer" | "number"),
+        Value::Null => false,
+    }
 }
 
 fn check_array(

@@ -7,18 +7,22 @@ use memchr::memmem::Finder;
 use replay_base::text::glob::is_glob;
 use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
-use replay_search::names;
+use replay_search::{Paths, names};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alike_names::AlikeNames;
+use super::lean_search::{MAX_HIDDEN, names_reply};
 use super::list_directory::open_directory;
-use super::name_list::NameList;
+use super::name_list::{NameList, limit, raise_max};
 use super::notes::not_searched::NotSearched;
 use super::reply_size::Bulk;
 use super::selection::{Selection, call, scope, unreadable_note};
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
+
+/// Note on a glob in place of a part of a name.
+const NO_GLOB: &str = "`nameContains` is plain text; glob_search takes globs";
 
 /// Finds entries by name.
 pub(super) struct SearchFiles;
@@ -39,8 +43,9 @@ pub(super) struct Params {
     /// Most paths (default: all)
     #[schemars(range(min = 1), extend("x-aliases" = ["maxResults", "limit"]))]
     max: Option<usize>,
-    /// Obey .gitignore
-    respect_gitignore: Option<bool>,
+    /// Take in ignored files (.gitignore, caches)
+    #[schemars(extend("x-aliases" = ["includeIgnored", "include_ignored", "no_ignore"]))]
+    ignored: Option<bool>,
 }
 
 /// The paths.
@@ -80,7 +85,7 @@ impl Tool for SearchFiles {
         let selection = Selection {
             directory: Some(open_directory(&context.services.policy, &params.directory)?),
             exclude: params.exclude_globs.as_deref().unwrap_or_default(),
-            respect_gitignore: params.respect_gitignore.unwrap_or_default(),
+            skip_ignored: context.skips_ignored(params.ignored),
             ..Selection::default()
         };
         let needle = Needle::new(&params.name_contains);
@@ -100,11 +105,25 @@ impl Tool for SearchFiles {
         };
         let max = params.max.unwrap_or(usize::MAX);
         let named = names(call(context, &progress), &scope, max, &|name, _| keep(name))?;
-        let matches = NameList::new(&named.paths);
+        if context.is_lean() {
+            let is_hidden = named.total == 0 && named.left_out.has_ignored();
+            let hidden = is_hidden.then(|| hidden(context, &params)).transpose()?;
+            let mut notes = Vec::new();
+            if named.total == 0 && is_glob(&params.name_contains) {
+                notes.push(NO_GLOB.to_owned());
+            }
+            notes.extend(alike.note("nameContains").map(|(note, _)| note));
+            return Ok(names_reply(
+                context,
+                named,
+                ["name", "names"],
+                &hidden.unwrap_or_default(),
+                notes,
+            ));
+        }
+        let limit = limit(context, params.max.is_some());
+        let matches = NameList::new(context, &named.paths, limit);
         let count = matches.len();
-        context
-            .progress
-            .report_now(count as u64 + 1, None, &format!("{count} names found"));
         let text = if count == 0 {
             "(no matches found)"
         } else {
@@ -112,38 +131,37 @@ impl Tool for SearchFiles {
         };
         let mut content = vec![Content::text(text)];
         if count == 0 && is_glob(&params.name_contains) {
-            content.push(Content::text(
-                "[`nameContains` is plain text; glob_search takes globs]",
-            ));
+            content.push(Content::note(NO_GLOB));
         }
-        let means = "leave it out with excludeGlobs or respectGitignore";
+        let means = "leave it out with excludeGlobs or ignored: false";
         let bulk = || Bulk::of_paths(scope.root()?, || named.paths.iter());
         content.extend(
-            Bulk::note(matches.text().len(), count, "names", means, bulk).map(Content::Text),
+            Bulk::note(matches.text().len(), count, "names", means, bulk).map(Content::note),
         );
         let truncated = named.total > count || named.more;
         if truncated {
             let (more, total) = (if named.more { "more than " } else { "" }, named.total);
-            content.push(Content::text(format!(
-                "[truncated: the first {count} of {more}{total} names; raise max or search a smaller directory]"
+            let raise = raise_max(context, &matches, &named.paths, limit);
+            content.push(Content::note(format_args!(
+                "truncated: the first {count} of {more}{total} names; {raise}search a smaller directory"
             )));
         }
         let (note, alike) = alike.note("nameContains").unzip();
-        content.extend(note.map(Content::Text));
+        content.extend(note.map(Content::note));
         if named.skipped > 0 {
-            content.push(Content::text(format!(
-                "[{} directories could not be read]",
+            content.push(Content::note(format_args!(
+                "{} directories could not be read",
                 named.skipped
             )));
             content.extend(
-                unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::Text),
+                unreadable_note(named.unreadable.iter().map(Vec::as_slice)).map(Content::note),
             );
         }
         let not_searched = NotSearched::of(named.left_out).filter(|_| count == 0);
         content.extend(
             not_searched
                 .as_ref()
-                .map(|left_out| Content::Text(left_out.note())),
+                .map(|left_out| Content::note(left_out.note())),
         );
         Ok(Reply::content(content)
             .with_structured(Output {
@@ -155,6 +173,19 @@ impl Tool for SearchFiles {
             })
             .holding(named.held))
     }
+}
+
+/// Returns ignored entries that match.
+fn hidden(context: &Context<'_>, params: &Params) -> Result<Paths, Error> {
+    let selection = Selection {
+        directory: Some(open_directory(&context.services.policy, &params.directory)?),
+        exclude: params.exclude_globs.as_deref().unwrap_or_default(),
+        ..Selection::default()
+    };
+    let scope = scope(context, selection)?;
+    let needle = Needle::new(&params.name_contains);
+    let is_found = |name: &OsStr, _| needle.is_in(name);
+    Ok(names(call(context, &|_| {}), &scope, MAX_HIDDEN, &is_found)?.paths)
 }
 
 /// A text that is searched in names, ignoring case.

@@ -20,7 +20,7 @@ pub(crate) struct Selection<'a> {
     /// ripgrep's names of file types; empty for all files.
     pub types: &'a [String],
     /// `true` to exclude the files that `.gitignore` files name.
-    pub respect_gitignore: bool,
+    pub skip_ignored: bool,
 }
 
 impl Selection<'_> {
@@ -38,6 +38,7 @@ pub(super) fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<S
     let policy = &context.services.policy;
     let directory = match (selection.directory, selection.globs) {
         (None, None) => Some(open_directory(policy, ".")?),
+        (None, Some(_)) if policy.client_root().is_some() => Some(open_directory(policy, ".")?),
         (directory, _) => directory,
     };
     let asked = SearchRequest {
@@ -45,7 +46,7 @@ pub(super) fn scope(context: &Context<'_>, selection: Selection<'_>) -> Result<S
         globs: selection.globs,
         exclude: selection.exclude,
         types: selection.types,
-        respect_gitignore: selection.respect_gitignore,
+        skip_ignored: selection.skip_ignored,
         room: Some(context.room()),
     };
     Ok(Scope::new(policy, asked)?)
@@ -68,5 +69,5 @@ pub(super) fn unreadable_note<'a>(
     unreadable: impl IntoIterator<Item = &'a [u8]>,
 ) -> Option<String> {
     let names: Vec<_> = unreadable.into_iter().map(show).collect();
-    (!names.is_empty()).then(|| format!("[not readable: {}]", names.join(", ")))
+    (!names.is_empty()).then(|| format!("not readable: {}", names.join(", ")))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use replay_base::budget::Account;
 use replay_base::cancel::CancelToken;
+use replay_base::limits::{BYTES_PER_TOKEN, REPLY_TOKENS};
 use replay_base::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS,
     MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
@@ -19,6 +20,7 @@ use replay_sandbox::{Cache, Scratch, Tier, WallStatus};
 use replay_search::memory::Memory;
 use replay_testrun::History;
 
+use super::background_calls::BackgroundCalls;
 use crate::calls::{Isolation, Reach};
 
 /// Created once at start; no member is ever replaced.
@@ -26,10 +28,8 @@ use crate::calls::{Isolation, Reach};
 pub struct Services {
     /// Memory account of calls.
     pub account: Account,
-    /// Maximum text of a reply, in bytes, unless the call sets another.
-    pub reply_bytes: usize,
-    /// The same for the output of commands.
-    pub shown_output_bytes: usize,
+    /// The operator's maximum of a reply in tokens, if any; 0 for none.
+    pub reply_tokens: Option<u64>,
     /// Access policy of all paths.
     pub policy: Policy,
     /// Journal of changes for undo, or the reason why there is none.
@@ -41,6 +41,8 @@ pub struct Services {
     /// The Python sessions. Dropped before the launcher, which waits for them.
     pub python: Sessions,
     pub commands: Commands,
+    /// Calls that go on in the background.
+    pub background_calls: BackgroundCalls,
     /// The rules for recording outgoing calls.
     pub calls: Calls,
     /// Output of programs.
@@ -69,6 +71,16 @@ pub struct Calls {
     last: Mutex<Option<String>>,
 }
 
+impl Services {
+    /// Maximum part of a log that one resources/read returns, in bytes.
+    pub fn resource_bytes(&self) -> usize {
+        match self.reply_tokens.unwrap_or(REPLY_TOKENS) {
+            0 => usize::MAX,
+            tokens => (tokens as usize).saturating_mul(BYTES_PER_TOKEN),
+        }
+    }
+}
+
 impl Calls {
     /// Stores the directory of the last recording.
     pub fn remember(&self, directory: &str) {
@@ -88,6 +100,9 @@ impl Calls {
             .clone()
     }
 }
+
+/// Looks at the network of commands at the same time.
+const MAX_LOOKS: usize = 64;
 
 /// The rules for commands.
 #[derive(Debug)]
@@ -109,6 +124,8 @@ pub struct Commands {
     pub cache: Option<Cache>,
     /// Default timeout of a command.
     pub timeout: Duration,
+    /// `true` if the operator chose it, so that it holds for every client.
+    pub is_timeout_chosen: bool,
     /// Maximum timeout that a call may set.
     pub max_timeout: Duration,
     /// The same for Python code.
@@ -117,6 +134,8 @@ pub struct Commands {
     pub output_cap_bytes: usize,
     pub running: Slots,
     pub residents: Slots,
+    /// Slots for looks at the network of commands.
+    pub looks: Slots,
 }
 
 impl Commands {
@@ -139,11 +158,13 @@ impl Commands {
             cache: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),
+            is_timeout_chosen: false,
             max_timeout: Duration::from_secs(MAX_COMMAND_TIMEOUT_SECS),
             max_cell: Duration::from_secs(MAX_CELL_SECS),
             output_cap_bytes: OUTPUT_CAP_BYTES,
             running: Slots::default(),
             residents: Slots::new(RESIDENTS_FOR_A_SESSION * MAX_PYTHON_SESSIONS),
+            looks: Slots::new(MAX_LOOKS),
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use replay_mcp::protocol::Content;
 use replay_sandbox::exec::{Blocked, ExecError};
+use replay_testrun::text::LEFT_OUT;
 use replay_testrun::{RunContext, RunOutcome, TestrunError, ToolKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -35,7 +36,7 @@ pub(super) struct ReportOutput<R> {
 pub(super) struct FinishedRun<R> {
     outcome: RunOutcome<R>,
     /// Changes of the run, as a note and as data.
-    changed: Option<(String, ChangesMade)>,
+    changed: Option<(Option<String>, ChangesMade)>,
 }
 
 /// Runs `work` with the context of a test run. An error names `tool`.
@@ -109,14 +110,31 @@ impl<R> FinishedRun<R> {
                 },
             changed,
         } = self;
-        let mut all = Notes::below(text, "");
-        all.show_all(
+        let (mut once, mut shown) = (Vec::new(), text.to_owned());
+        let notes = if context.is_lean() {
+            let (left_out, others): (Vec<&str>, Vec<&str>) =
+                text.lines().partition(|line| line.starts_with(LEFT_OUT));
+            shown = others.join("\n");
+            once.extend(notes);
+            once.extend(left_out.into_iter().map(ToOwned::to_owned));
+            Vec::new()
+        } else {
+            notes
+        };
+        let mut all = Notes::below(&shown, "");
+        all.add_all(
             notes
                 .into_iter()
-                .chain(changed.iter().map(|(note, _)| note.clone())),
+                .chain(changed.iter().filter_map(|(note, _)| note.clone())),
         );
         all.add_denied(&denied, &context.services.commands);
-        let mut content = vec![Content::text(all.text())];
+        let notes = all.take();
+        let mut content = if context.is_lean() {
+            let notes = notes.iter().map(Content::note);
+            std::iter::once(Content::text(shown)).chain(notes).collect()
+        } else {
+            vec![Content::text(all.text())]
+        };
         content.extend(log.map(|log| Content::Link {
             uri: log.uri.clone(),
             name: log.name.clone(),
@@ -125,12 +143,16 @@ impl<R> FinishedRun<R> {
         }));
         let changed = changed.map(|(_, made)| made);
         let (blocked, blocked_more) = (Blocked::among(&denied), Blocked::more(&denied));
-        Reply::content(content).with_structured(ReportOutput {
+        let output = ReportOutput {
             report: reduce(report),
             changed,
             blocked,
             blocked_more,
-        })
+        };
+        let reply = Reply::content(content)
+            .with_structured(output)
+            .with_notes(notes);
+        Reply { once, ..reply }
     }
 }
 

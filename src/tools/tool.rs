@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use replay_base::budget::Share;
 use replay_base::limits::{QUICK_BYTES, SMALL_MESSAGE_BYTES};
-use replay_mcp::protocol::{Content, ToolReply, reply_length};
+use replay_mcp::protocol::{Content, ToolReply, reply_length, with_notes};
 use replay_mcp::sessions::Weight;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::context::Context;
+use super::fit::fit;
 use super::{alike_paths, schema};
 use crate::error::Error;
 
@@ -42,6 +43,10 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const TOOLSET: Toolset;
     /// Its weight: may it block the thread that reads stdin?
     const WEIGHT: Weight = Weight::Light;
+    /// True if a long call goes on in the background when its client may stop to wait.
+    const HANDS_OVER: bool = false;
+    /// True if a model seldom needs it, so that a list for a model has it only with all sets.
+    const IS_RARE: bool = false;
     fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error>;
 }
 
@@ -124,17 +129,30 @@ impl Hints {
 pub(crate) struct Reply<O> {
     /// Content for the model.
     pub content: Vec<Content>,
+    /// Notes that stand in a text of `content`, without brackets.
+    pub notes: Vec<String>,
+    /// Notes that a model needs once in a session.
+    pub once: Vec<String>,
     /// Content for programs; `None` omits it.
     pub structured: Option<Structured<O>>,
     /// Members of the result's `_meta`.
     pub meta: Vec<(&'static str, Value)>,
-    /// `true` if the call succeeded with a bad result, such as a command that exits with 1.
-    pub is_error: bool,
+    /// Bad result of a call that succeeded.
+    pub bad: Option<BadResult>,
     /// The background command that the call started.
     pub started: Option<String>,
     /// Memory reserved for the reply already. A call that holds a long text and waits for more
     /// memory could deadlock.
     pub held: Share,
+}
+
+/// Reason that a result is bad although the call succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BadResult {
+    /// A program that the call ran failed, such as a command that exits with 1.
+    Program,
+    /// The tool did nothing of what it was asked.
+    Tool,
 }
 
 /// Structured form of a reply.
@@ -153,9 +171,11 @@ impl<O> Reply<O> {
     pub(crate) fn content(content: Vec<Content>) -> Self {
         Self {
             content,
+            notes: Vec::new(),
+            once: Vec::new(),
             structured: None,
             meta: Vec::new(),
-            is_error: false,
+            bad: None,
             started: None,
             held: Share::default(),
         }
@@ -190,14 +210,21 @@ impl<O> Reply<O> {
         self
     }
 
-    /// Returns the output as text and as a structure, for tools whose clients parse JSON in the
-    /// text.
-    pub(crate) fn json(output: O) -> Result<Self, Error>
+    /// Returns the output and its notes as text and as a structure, for tools whose clients parse
+    /// JSON in the text.
+    pub(crate) fn json(output: &O, notes: Vec<String>) -> Result<Self, Error>
     where
         O: Serialize,
     {
-        let text = serde_json::to_string(&output).map_err(Error::output)?;
-        Ok(Self::text(text).with_structured(output))
+        let written = serde_json::to_string(output).map_err(Error::output)?;
+        let text = with_notes(&written, notes.iter().map(String::as_str)).into_owned();
+        Ok(Self::text(text).with_written(written).with_notes(notes))
+    }
+
+    /// Sets the notes that stand in a text.
+    #[must_use]
+    pub(crate) fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
     }
 
     /// Adds a member of `_meta`.
@@ -237,6 +264,14 @@ pub trait Callable: Send + Sync {
     fn hints(&self) -> Hints;
     /// Its weight: may it block the reading thread?
     fn weight(&self) -> Weight;
+    /// True if a long call goes on in the background when its client may stop to wait.
+    fn hands_over(&self) -> bool {
+        false
+    }
+    /// True if a list for a model has it only with all sets.
+    fn is_rare(&self) -> bool {
+        false
+    }
     /// Checks the arguments and runs the tool. `structured` is true if the client supports
     /// structured output.
     fn call(
@@ -292,6 +327,14 @@ impl<T: Tool> Callable for DeclaredTool<T> {
         T::WEIGHT
     }
 
+    fn hands_over(&self) -> bool {
+        T::HANDS_OVER
+    }
+
+    fn is_rare(&self) -> bool {
+        T::IS_RARE
+    }
+
     fn call(
         &self,
         context: &Context<'_>,
@@ -303,8 +346,12 @@ impl<T: Tool> Callable for DeclaredTool<T> {
             .then(|| context.at_length(|| context.room().take(length * ARGUMENT_COPIES)))
             .transpose()?;
         let read = || serde_json::from_str(self.schemas.arguments).unwrap_or_default();
-        let params =
+        let (params, max_tokens) =
             schema::read_params::<T::Params>(T::NAME, self.schema.get_or_init(read), arguments)?;
+        let context = &Context {
+            max_tokens,
+            ..*context
+        };
         let reply = T::run(context, params)
             .map_err(|error| alike_paths::explain_error(&context.services.policy, error))?;
         let structured = match reply.structured.filter(|_| structured) {
@@ -326,18 +373,24 @@ impl<T: Tool> Callable for DeclaredTool<T> {
             None => None,
         };
         let Reply {
-            content,
+            mut content,
+            notes,
+            once,
             meta,
-            is_error,
+            bad,
             started,
             mut held,
             ..
         } = reply;
+        fit(&mut content, context);
         let mut reply = ToolReply {
             content,
+            notes,
+            once,
             structured,
             meta,
-            is_error,
+            is_error: bad.is_some(),
+            has_exited: bad == Some(BadResult::Program),
             started,
             ..ToolReply::default()
         };

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report, with_run_context};
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub(super) struct TypeCheck;
@@ -45,6 +45,7 @@ impl Tool for TypeCheck {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
+    const HANDS_OVER: bool = true;
 
     fn run(
         context: &Context<'_>,
@@ -64,13 +65,13 @@ impl Tool for TypeCheck {
                 report(context, elapsed, timeout, words);
             })
         })?;
-        let is_error = matches!(
+        let is_bad = matches!(
             ran.report().status,
             CheckStatus::MissingTool | CheckStatus::ConfigError
         );
         let text = text::diagnostics(ran.report());
         Ok(Reply {
-            is_error,
+            bad: is_bad.then_some(BadResult::Program),
             ..ran.reply(context, &text, |report| report)
         })
     }

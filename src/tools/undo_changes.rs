@@ -1,8 +1,10 @@
 //! `undo_changes`: reverts the changes of calls.
 
 use std::cell::Cell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use replay_base::limits::MAX_NAMED_CHANGES;
 use replay_files::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
@@ -12,12 +14,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::notes::changes::{Counts, Names, is_zero, journal, some};
+use super::notes::ignored::IgnoredChanges;
 use super::open_object::Open;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Changes that the text of an undo names; of more it says how many there are in each directory.
 const MAX_UNDONE_LINES: usize = 20;
+/// The same in a lean reply.
+const MAX_LEAN_LINES: usize = 5;
 
 pub(super) struct UndoChanges;
 
@@ -25,7 +30,7 @@ pub(super) struct UndoChanges;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Params {
-    /// Numbers of calls to undo
+    /// Numbers of calls (default: the last one)
     #[schemars(extend("x-aliases" = ["call"]))]
     calls: Option<Vec<u64>>,
     /// Undo this call and all after it
@@ -64,7 +69,7 @@ impl Tool for UndoChanges {
     type Output = Open<Output>;
     const NAME: &'static str = "undo_changes";
     const TITLE: &'static str = "Undo changes";
-    const DESCRIPTION: &'static str = "Undo what calls changed in files (list_changes has the numbers). Refused whole if anything was \
+    const DESCRIPTION: &'static str = "Undo what calls changed in files: the last one, or those named. Refused whole if anything was \
         changed again since.";
     const HINTS: Hints = Hints::Mutates;
     const TOOLSET: Toolset = Toolset::Files;
@@ -72,7 +77,6 @@ impl Tool for UndoChanges {
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let journal = journal(context.services, Self::NAME)?;
-        let numbers = numbers(journal, &params)?;
         let (mut paths, mut except) = (Vec::new(), Vec::new());
         for path in params.paths.iter().flatten() {
             match path.strip_prefix('!') {
@@ -85,6 +89,7 @@ impl Tool for UndoChanges {
                 "`paths` is empty; name what is to be undone, or leave it out for everything",
             ));
         }
+        let numbers = numbers(context, journal, &params, &paths)?;
         let steps = Cell::new(0);
         let wanted = || {
             steps.set(steps.get() + 1);
@@ -100,7 +105,17 @@ impl Tool for UndoChanges {
             wanted: Some(&wanted),
             ..Options::default()
         };
-        let planned = journal.store.undo(&numbers, Self::NAME, options)?;
+        let mut planned = journal.store.undo(&numbers, Self::NAME, options)?;
+        // A directory that a program can make again stays as a later call left it.
+        let made_again = marked_conflicts(context, journal, &planned);
+        let with_marked = [&except[..], &made_again].concat();
+        let options = Options {
+            except: &with_marked,
+            ..options
+        };
+        if !made_again.is_empty() {
+            planned = journal.store.undo(&numbers, Self::NAME, options)?;
+        }
         for (place, change) in &planned.undone {
             let now = journal.store.path(place);
             let policy = &context.services.policy;
@@ -117,7 +132,7 @@ impl Tool for UndoChanges {
             .map_err(left_out)?;
         }
         if params.dry_run == Some(true) {
-            return Ok(reply(context, journal, &planned));
+            return Ok(reply(context, journal, &planned, &made_again));
         }
         refused(context, journal, &planned)?;
         if planned.undone.is_empty() {
@@ -153,7 +168,7 @@ impl Tool for UndoChanges {
             lost: None,
             settled,
         });
-        Ok(reply(context, journal, &done))
+        Ok(reply(context, journal, &done, &made_again))
     }
 }
 
@@ -169,14 +184,77 @@ fn left_out(error: PolicyError) -> Error {
 }
 
 /// Returns the numbers of the requested calls.
-fn numbers(journal: &Journal, params: &Params) -> Result<Vec<u64>, Error> {
+fn numbers(
+    context: &Context<'_>,
+    journal: &Journal,
+    params: &Params,
+    paths: &[RootedPath],
+) -> Result<Vec<u64>, Error> {
     match (&params.calls, params.since) {
         (Some(calls), None) if !calls.is_empty() => Ok(calls.clone()),
         (None, Some(since)) => Ok(journal.store.standing(since)?),
+        (None, None) => last_call(context, journal, paths).map(|last| vec![last]),
         _ => Err(Error::params(
-            "say either `calls`, with at least one number, or `since`; list_changes has the numbers",
+            "say either `calls`, with at least one number, or `since`; without both the last call is undone",
         )),
     }
+}
+
+/// Returns the directories of conflicts that a program can make again; none if there are others.
+fn marked_conflicts(
+    context: &Context<'_>,
+    journal: &Journal,
+    planned: &Outcome,
+) -> Vec<RootedPath> {
+    let mut rules = IgnoredChanges::new(context);
+    let marked = planned.conflicts.iter().map(|conflict| {
+        let path = journal.store.path(&conflict.place);
+        journal.store.place(&rules.marked_around(&path)?)
+    });
+    let mut marked = marked.collect::<Option<Vec<_>>>().unwrap_or_default();
+    marked.sort();
+    marked.dedup();
+    marked
+}
+
+/// Returns the last call that stands and changed something at or below these paths, of which not
+/// all lies in ignored directories. An undo does not count, nor does a call that changed nothing.
+fn last_call(context: &Context<'_>, journal: &Journal, paths: &[RootedPath]) -> Result<u64, Error> {
+    let first = journal.store.numbers()?.first().copied();
+    let standing = first.map(|first| journal.store.standing(first));
+    let mut standing = standing.transpose()?.unwrap_or_default();
+    standing.sort_unstable_by_key(|number| Reverse(*number));
+    let mut rules = IgnoredChanges::new(context);
+    let asked: Vec<PathBuf> = paths
+        .iter()
+        .map(|place| journal.store.path(place))
+        .collect();
+    for number in standing {
+        if context.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        // The entry may have been dropped meanwhile.
+        let Ok(entry) = journal.store.entry(number) else {
+            continue;
+        };
+        if !entry.undoes.is_empty() {
+            continue;
+        }
+        let _held = context.room().take(entry.list_bytes())?;
+        let is_meant = |(place, _): &(RootedPath, Change)| {
+            let path = journal.store.path(place);
+            let is_asked = asked.iter().any(|asked| path.starts_with(asked));
+            is_asked || asked.is_empty() && !rules.hide(&path)
+        };
+        if journal.store.changes(&entry).iter().any(is_meant) {
+            return Ok(number);
+        }
+    }
+    Err(Error::Unsuitable {
+        message: "no call has changed anything that could be undone, but for ignored files"
+            .to_owned(),
+        hint: "list_changes has what calls changed, undone or not; give a number of it".into(),
+    })
 }
 
 /// Returns the place of a path that may no longer exist.
@@ -217,7 +295,12 @@ fn conflicts(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Vec
         .collect()
 }
 
-fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<Open<Output>> {
+fn reply(
+    context: &Context<'_>,
+    journal: &Journal,
+    outcome: &Outcome,
+    made_again: &[RootedPath],
+) -> Reply<Open<Output>> {
     let names = Names::new(context.services, journal);
     let is_dry = outcome.number.is_none();
     let mut undone: Vec<String> = outcome
@@ -226,27 +309,47 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
         .map(|change| names.undone(change, is_dry))
         .collect();
     let mut conflicts = conflicts(context, journal, outcome);
-    let told = if undone.len() > MAX_UNDONE_LINES {
+    let most = if context.is_lean() {
+        MAX_LEAN_LINES
+    } else {
+        MAX_UNDONE_LINES
+    };
+    let told = if undone.len() > most {
         by_directory(&names, outcome)
     } else {
         undone.join("\n")
     };
-    let text = match outcome.number {
-        Some(number) => format!("{told}\n[undone; this is call {number}, which can be undone too]"),
-        None if conflicts.is_empty() => format!("{told}\n[dry run: nothing was undone]"),
-        None => format!(
-            "[nothing would be undone, because these files are not as the calls left them]\n{}",
-            limited(&conflicts)
-        ),
+    let state = match outcome.number {
+        Some(_) if context.is_lean() => String::new(),
+        Some(number) => format!("undone; this is call {number}, which can be undone too"),
+        None if conflicts.is_empty() => "dry run: nothing was undone".to_owned(),
+        None => {
+            "nothing would be undone, because these files are not as the calls left them".to_owned()
+        }
     };
-    let left_alone = if conflicts.is_empty() {
+    let text = if state.is_empty() {
+        told
+    } else if conflicts.is_empty() {
+        format!("{told}\n[{state}]")
+    } else {
+        format!("[{state}]\n{}", limited(&conflicts))
+    };
+    let mut left_alone = if conflicts.is_empty() {
         names.left_alone(outcome)
     } else {
         Vec::new()
     };
+    if !made_again.is_empty() {
+        let stay: Vec<String> = made_again.iter().map(|place| names.place(place)).collect();
+        left_alone.push(format!(
+            "a later call changed {}, which stays: a program can make it again",
+            stay.join(", ")
+        ));
+    }
     let text = left_alone
-        .into_iter()
+        .iter()
         .fold(text, |text, line| format!("{text}\n[{line}]"));
+    let notes = std::iter::once(state).chain(left_alone).collect();
     let some = |places: &[RootedPath]| {
         places
             .iter()
@@ -265,7 +368,9 @@ fn reply(context: &Context<'_>, journal: &Journal, outcome: &Outcome) -> Reply<O
         objects_stay: some(&outcome.objects),
         more: count.saturating_sub(MAX_NAMED_CHANGES),
     };
-    Reply::text(text.trim_start()).with_structured(Open(output))
+    Reply::text(text.trim_start())
+        .with_structured(Open(output))
+        .with_notes(notes)
 }
 
 /// Counts the undone changes by top-level directory of the project, and by directory elsewhere.

@@ -1,6 +1,7 @@
 //! `write_file`: creates a file, or replaces its content.
 
 use replay_base::limits::MAX_EDIT_BYTES;
+use replay_base::text::count::counted;
 use replay_base::text::encoding::{self, Encoding};
 use replay_base::text::escape::show_path;
 use replay_files::fs::{self, FsError};
@@ -74,7 +75,12 @@ impl Tool for WriteFile {
             Ok(writer.replace_under(held, &target, [bytes.as_slice()], stamp.as_ref())?)
         })?;
         let path = show_path(target.display_path()).into_owned();
-        let mut reply = Reply::text(format!("Successfully wrote {path}"))
+        let mut done = context.did("wrote", target.display_path());
+        if context.is_lean() {
+            let lines = params.content.lines().count() as u64;
+            done = format!("{done}, {}", counted(lines, "line", "lines"));
+        }
+        let mut reply = Reply::text(done)
             .meta("path", path)
             .meta("size", bytes.len());
         if params.expected_sha256.is_some() {

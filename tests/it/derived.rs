@@ -9,8 +9,9 @@ use std::path::Path;
 
 use replay::derived_profile_keys;
 use replay::{Callable, DERIVED, Hints, TOOLS, Toolset};
+use replay_clients::{Clients, FailureForm, ReplyParts, ReplyProfile};
 use replay_files::autorun::{AUTORUN_RULES, AutorunRule, Compared, HOOK};
-use replay_files::policy::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use replay_files::policy::{PROTECTED_FOR_OTHERS, PROTECTED_IN_REPOSITORIES};
 use replay_mock::{expectations_schema, manifest_schema};
 use replay_testrun::{CHECKERS, Language, RUNNERS};
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ fn committed_documents_match_declarations() {
 #[test]
 fn protected_paths_are_documented() {
     let mut rows: Vec<(&str, Vec<String>)> = Vec::new();
-    for (path, program) in PROTECTED_BY_DEFAULT {
+    for (path, program) in PROTECTED_FOR_OTHERS {
         match rows.iter_mut().find(|(known, _)| *known == program) {
             Some((_, paths)) => paths.push(format!("`{path}`")),
             None => rows.push((program, vec![format!("`{path}`")])),
@@ -119,6 +120,85 @@ fn autorun_files_are_documented() {
         let _ = writeln!(table, "| {obeyed_by} | {path}{but} | {what} |");
     }
     between_markers("docs/walls.md", "autorun", &table);
+}
+
+#[test]
+fn client_profiles_are_documented() {
+    let mut table = String::from(
+        "| `--client` | client | structured | errors | `isError` for an exit status | characters of a reply |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for client in Clients::embedded().iter() {
+        if client.replies == ReplyProfile::default() {
+            continue;
+        }
+        let ReplyProfile {
+            structured,
+            errors,
+            exit_is_error,
+            reply_chars,
+            ..
+        } = &client.replies;
+        let structured = match structured {
+            ReplyParts::Both => "both",
+            ReplyParts::Text => "text",
+            ReplyParts::Structured => "structured",
+        };
+        let errors = match errors {
+            FailureForm::Codes => "codes",
+            FailureForm::Results => "results",
+            FailureForm::Text => "text",
+        };
+        let exit = if *exit_is_error { "yes" } else { "no" };
+        let most = reply_chars.map(|most| most.to_string()).unwrap_or_default();
+        let (id, title) = (&client.id, &client.title);
+        let _ = writeln!(
+            table,
+            "| `{id}` | {title} | {structured} | {errors} | {exit} | {most} |"
+        );
+    }
+    between_markers("docs/clients.md", "clients", &table);
+
+    let mut table = String::from("| client | paths |\n|---|---|\n");
+    for client in Clients::embedded()
+        .iter()
+        .filter(|client| !client.protects.is_empty())
+    {
+        let paths: Vec<String> = client
+            .protects
+            .iter()
+            .map(|path| format!("`{path}`"))
+            .collect();
+        let _ = writeln!(table, "| {} | {} |", client.title, paths.join(", "));
+    }
+    between_markers("docs/setup.md", "protected", &table);
+}
+
+#[test]
+fn setup_of_clients_is_documented() {
+    let mut table =
+        String::from("| `replay setup` | file | directory | `--only` |\n|---|---|---|---|\n");
+    for client in Clients::embedded().iter() {
+        let Some(setup) = &client.setup else { continue };
+        let file = setup.files.first().map(|file| format!("`{file}`"));
+        let directory = if setup.in_project { "`.`" } else { "absolute" };
+        let only = setup
+            .only
+            .as_ref()
+            .map_or("not possible".to_owned(), |only| {
+                let is_set = !only.set.is_empty();
+                let written = is_set.then(|| match &only.file {
+                    Some(file) => format!("settings in `{file}`"),
+                    None => "settings in the same file".to_owned(),
+                });
+                let parts = [written, only.step.clone(), only.note.clone()];
+                parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+            });
+        let only = only.replace('|', "\\|");
+        let file = file.unwrap_or_else(|| "is printed".to_owned());
+        let _ = writeln!(table, "| `{}` | {file} | {directory} | {only} |", client.id);
+    }
+    between_markers("docs/setup.md", "setup", &table);
 }
 
 #[test]
@@ -209,7 +289,7 @@ fn described(name: &str, schema: &Value) {
                 .is_some_and(|text| !text.is_empty()),
             "{name}: {parameter}"
         );
-        if schema["items"]["type"] == "object" {
+        if schema["items"]["properties"].is_object() {
             described(name, &schema["items"]);
         }
     }
@@ -236,19 +316,19 @@ fn annotations_match_contract() {
 }
 
 /// Limits the size of the tool list, which a client sends with every request. The text has at least
-/// 4.2 bytes per token (o200k); counting four is conservative. The limits are 3,000 tokens without
-/// output schemas, 4,700 with them.
+/// 4.2 bytes per token (o200k); counting four is conservative. The limits are 3,700 tokens without
+/// output schemas, 7,400 with them.
 #[test]
 fn tool_list_stays_within_size_limit() {
     let tree = Tree::new();
-    for (revision, most_tokens) in [("2024-11-05", 3000), ("2025-11-25", 4700)] {
+    for (revision, most_tokens) in [("2024-11-05", 3700), ("2025-11-25", 7400)] {
         let mut server = Server::open(
             &tree,
             revision,
             &["--allow", &format!("{}:rw", tree.root().display())],
         );
         let list = server.request("tools/list", json!({})).result().clone();
-        assert_eq!(list["tools"].as_array().unwrap().len(), 19);
+        assert_eq!(list["tools"].as_array().unwrap().len(), 21);
         let tokens = list.to_string().len() / 4;
         assert!(
             tokens <= most_tokens,

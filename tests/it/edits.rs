@@ -124,9 +124,10 @@ fn edit_files_is_per_file_or_atomic() {
         "2025-11-25",
         &["--allow", &format!("{}:rw", tree.root().display())],
     );
-    let call = |atomic: bool| {
+    let call = |paths: &[&str], atomic: bool| {
         let edits = json!([{"oldText": "old", "newText": "new", "limit": 0}]);
-        json!({"paths": [tree.text("**/*.c")], "edits": edits, "atomic": atomic})
+        let paths: Vec<String> = paths.iter().map(|path| tree.text(path)).collect();
+        json!({"paths": paths, "edits": edits, "atomic": atomic})
     };
     let contents = || {
         [
@@ -137,7 +138,8 @@ fn edit_files_is_per_file_or_atomic() {
         ]
     };
 
-    let atomic = server.call("edit_files", call(true));
+    // A file that is named must match.
+    let atomic = server.call("edit_files", call(&["**/*.c", "b.c"], true));
     assert_eq!(contents(), ["old\n", "none\n", "old old\n", "old\n"]);
     let summary = |reply: &Value| {
         let reply = &reply["structuredContent"];
@@ -146,9 +148,9 @@ fn edit_files_is_per_file_or_atomic() {
     assert_eq!(summary(&atomic.0["result"]), (json!(0), json!(3)));
     assert_eq!(atomic.0["result"]["isError"], true);
 
-    let single = server.call("edit_files", call(false));
+    let single = server.call("edit_files", call(&["**/*.c"], false));
     assert_eq!(contents(), ["new\n", "none\n", "new new\n", "old\n"]);
-    assert_eq!(summary(single.result()), (json!(2), json!(1)));
+    assert_eq!(summary(single.result()), (json!(2), json!(0)));
     let texts = single.texts();
     assert_eq!(
         texts[0],
@@ -163,11 +165,12 @@ fn edit_files_is_per_file_or_atomic() {
         texts[2],
         format!("Successfully edited {}", tree.text("sub/c.c"))
     );
+    assert_eq!(texts[3], "[2 edited, 1 other has no match]");
 
     tree.file("b.c", "old\n")
         .file("a.c", "old\n")
         .file("sub/c.c", "old\n");
-    let atomic = server.call("edit_files", call(true));
+    let atomic = server.call("edit_files", call(&["**/*.c"], true));
     assert_eq!(summary(atomic.result()), (json!(3), json!(0)));
     assert_eq!(contents(), ["new\n", "new\n", "new\n", "old\n"]);
     let none = server.call(
@@ -281,7 +284,7 @@ fn edit_many_files_under_low_descriptor_limit() {
             .map(|at| holds(at).replace("old", word))
             .collect::<Vec<_>>()
     };
-    assert_eq!(edit("old", "new", false), (json!(396), json!(4)));
+    assert_eq!(edit("old", "new", false), (json!(396), json!(0)));
     assert_eq!(contents(), with("new"));
     assert_eq!(edit("e", "E", true), (json!(400), json!(0)));
     assert_eq!(

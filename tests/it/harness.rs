@@ -171,12 +171,22 @@ impl Server {
     }
 
     /// Opens a session of this revision on a server that was only started.
-    pub fn opened(mut self, revision: &str) -> Self {
+    pub fn opened(self, revision: &str) -> Self {
+        self.opened_by(revision, "it")
+    }
+
+    /// Opens such a session as a client of this name.
+    pub fn opened_by(self, revision: &str, client: &str) -> Self {
+        self.opened_with(revision, client, &json!({}))
+    }
+
+    /// Opens such a session as a client with these capabilities.
+    pub fn opened_with(mut self, revision: &str, client: &str, capabilities: &Value) -> Self {
         let server = &mut self;
         revision.clone_into(&mut server.revision);
         if revision != STATELESS {
-            let params = json!({"protocolVersion": revision, "capabilities": {},
-                "clientInfo": {"name": "it", "version": "0"}});
+            let params = json!({"protocolVersion": revision, "capabilities": capabilities,
+                "clientInfo": {"name": client, "version": "0"}});
             let reply = server.request("initialize", params);
             assert_eq!(reply.result()["protocolVersion"], revision);
             server.notify("notifications/initialized", json!({}));
@@ -192,6 +202,16 @@ impl Server {
     /// Calls a tool and waits for the reply.
     pub fn call(&mut self, tool: &str, arguments: Value) -> Reply {
         self.request("tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Calls a tool as a client that asked for progress, and waits for the reply. The reports remain
+    /// for `recv`.
+    pub fn call_with_progress(&mut self, tool: &str, arguments: Value) -> Reply {
+        let meta = json!({"progressToken": self.next_id});
+        self.request(
+            "tools/call",
+            json!({"name": tool, "arguments": arguments, "_meta": meta}),
+        )
     }
 
     /// Sends a request of the session's revision and waits for the reply to it.
@@ -347,12 +367,16 @@ impl Server {
     }
 
     fn check(&mut self, message: &Value) -> Result<(), String> {
+        check_notes(&message["result"])?;
         if !message.is_object() || message["jsonrpc"] != "2.0" {
             return Err("a line that is no JSON-RPC 2.0 message".to_owned());
         }
         if let Some(method) = message.get("method") {
-            if message.get("id").is_some() {
+            if message.get("id").is_some() && method != "roots/list" {
                 return Err(format!("a request from the server: {method}"));
+            }
+            if method == "roots/list" {
+                return Ok(());
             }
             return schema::check_notification(&self.session_revision(), message);
         }
@@ -527,6 +551,34 @@ pub fn ends_within(pid: Pid, limit: Duration) -> bool {
     };
     let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
     poll(&mut fds, Some(&Timespec::try_from(limit).unwrap())).expect("poll") == 1
+}
+
+/// Checks that the text and the structured part of a result have the same notes.
+fn check_notes(result: &Value) -> Result<(), String> {
+    let Some(structured) = result.get("structuredContent") else {
+        return Ok(());
+    };
+    let blocks = result["content"].as_array().into_iter().flatten();
+    let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+    let notes = structured["notes"].as_array().into_iter().flatten();
+    let notes: Vec<&str> = notes.filter_map(Value::as_str).collect();
+
+    let is_json = texts.first().is_some_and(|text| text.starts_with('{'));
+    let unread = notes.iter().find(|note| {
+        let (line, quoted) = (format!("[{note}]"), Value::from(**note).to_string());
+        !texts
+            .iter()
+            .any(|text| text.contains(&line) || is_json && text.contains(&quoted))
+    });
+    let alone = texts.iter().find_map(|text| {
+        let note = text.strip_prefix('[')?.strip_suffix(']')?;
+        (!note.contains('\n') && !notes.contains(&note)).then_some(note)
+    });
+    match (unread, alone) {
+        (None, None) => Ok(()),
+        (Some(note), _) => Err(format!("a note that the text lacks: {note}")),
+        (_, Some(note)) => Err(format!("a note that the structured part lacks: {note}")),
+    }
 }
 
 /// A complete reply.

@@ -7,6 +7,7 @@
 //! | `schema` | Check of every output line against the official schema of its revision. |
 //! | `layers` | Rules about the sources: imports, lengths, module boundaries, words. |
 //! | `audit` | Log of calls: its contents, and behaviour when it cannot be written. |
+//! | `background_calls` | Calls that go on after a first reply. |
 //! | `calls` | Recording and replay of network calls. |
 //! | `cli` | Command line. |
 //! | `commands` | Shell commands without a sandbox: time limits, leftover processes, background commands. |
@@ -18,6 +19,7 @@
 //! | `readme` | README.md: each block is run; the picture and the links are checked. |
 //! | `interception` | Commands with redirected network calls. |
 //! | `residents` | Long-running processes: interruption, status, end. |
+//! | `roots` | Roots of a client. |
 //! | `network` | Network rules for commands, and blocked traffic. |
 //! | `mock` | Mock servers from manifests and cassettes. |
 //! | `patterns` | Names with brackets as paths and globs, and globs that match too little. |
@@ -47,8 +49,10 @@
 )]
 
 mod audit;
+mod background_calls;
 mod calls;
 mod cli;
+mod clients;
 mod commands;
 mod derived;
 mod documents;
@@ -60,6 +64,7 @@ mod http;
 mod interception;
 mod laws;
 mod layers;
+mod lean;
 mod memory;
 mod mock;
 mod network;
@@ -67,6 +72,7 @@ mod patterns;
 mod python;
 mod readme;
 mod residents;
+mod roots;
 mod schema;
 mod search_cache;
 mod setup;

@@ -220,7 +220,7 @@ fn ignore_rules_are_bounded_and_counted() {
         format!("{}*\n", "?".repeat(19)).repeat(1000),
     );
     let mut server = server(&tree);
-    let arguments = json!({"regex": "a", "directory": tree.text("work"), "respectGitignore": true});
+    let arguments = json!({"regex": "a", "directory": tree.text("work"), "ignored": false});
     let replies = call_concurrently(&mut server, 8, "grep_files", |_| arguments.clone());
     assert_answered_or_out_of_memory(&replies, |reply| {
         reply.0["result"]["structuredContent"]["count"] == 1
@@ -230,8 +230,8 @@ fn ignore_rules_are_bounded_and_counted() {
     for text in ["a\n".repeat(8193), "a".repeat(128 * 1024 + 1)] {
         tree.file("work/x/.gitignore", text);
         let message = format!(
-            "`{}` has more than 8192 rules or 131072 bytes, so nothing was searched\nhint: leave \
-             `respectGitignore` out, and exclude files with `excludeGlobs`",
+            "`{}` has more than 8192 rules or 131072 bytes, so nothing was searched\nhint: set \
+             `ignored: true`, and exclude files with `excludeGlobs`",
             tree.text("work/x/.gitignore")
         );
         let refused = Some(Failure {
@@ -242,7 +242,7 @@ fn ignore_rules_are_bounded_and_counted() {
             server.call("grep_files", arguments.clone()).failure(),
             refused
         );
-        let tree_of = json!({"path": tree.text("work"), "respectGitignore": true});
+        let tree_of = json!({"path": tree.text("work"), "ignored": false});
         assert_eq!(server.call("directory_tree", tree_of).failure(), refused);
     }
     assert_eq!(

@@ -123,6 +123,16 @@ fn existing_name_in_exclude_globs_is_left_out() {
     }
 }
 
+/// Removes the note of a search in no file at all, which only `grep_files` has.
+fn without_empty_note(mut notes: Value) -> Value {
+    const EMPTY: &str =
+        "no file was searched: directory, globs and fileTypes together match no file";
+    if let Some(notes) = notes.as_array_mut() {
+        notes.retain(|note| note != EMPTY);
+    }
+    notes
+}
+
 #[test]
 fn glob_without_match_explains_bracket_meaning() {
     let tree = tree();
@@ -145,7 +155,7 @@ fn glob_without_match_explains_bracket_meaning() {
                     "{note}"
                 );
             }
-            notes
+            without_empty_note(notes)
         });
         assert_eq!(said[0], said[1]);
         said[0].clone()
@@ -184,7 +194,8 @@ fn shallow_glob_without_match_names_deeper_match() {
             if tool == "grep_files" {
                 arguments["regex"] = json!("x");
             }
-            server.call(tool, arguments).result()["structuredContent"]["notes"].clone()
+            let reply = server.call(tool, arguments);
+            without_empty_note(reply.result()["structuredContent"]["notes"].clone())
         });
         assert_eq!(said[0], said[1]);
         said[0].clone()

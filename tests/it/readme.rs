@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use replay::{TOOLS, Toolset};
-use replay_files::policy::PROTECTED_BY_DEFAULT;
+use replay_files::policy::protected_by_default;
 use serde_json::{Value, json};
 
 use crate::calls::{Ended, REPLAY, Upstream, run};
@@ -145,7 +145,11 @@ fn start_client_server(
     expected: &Value,
 ) -> Server {
     let command = if command == "replay" { REPLAY } else { command };
-    let line: Vec<&str> = std::iter::once(command)
+    // As the client does it, in the project.
+    let directory = expected["path"].as_str().unwrap();
+    let wrapper = ["env", "--chdir", directory, command];
+    let line: Vec<&str> = wrapper
+        .into_iter()
         .chain(arguments.iter().map(String::as_str))
         .collect();
     let mut server = Server::start_program(tree, &line, &[]).opened(REVISION);
@@ -510,7 +514,7 @@ fn readme_names_tools_and_protected_paths() {
     for path in [".mcp.json", ".cursor", ".vscode/mcp.json", ".codex"] {
         assert!(
             README.contains(&format!("`{path}`"))
-                && PROTECTED_BY_DEFAULT.iter().any(|(known, _)| *known == path)
+                && protected_by_default().any(|(known, _)| known == path)
         );
     }
 }

@@ -41,7 +41,9 @@ fn replay_output(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
     let text = |text: String| {
         let text = text.replace(REPLAY, "REPLAY").replace(root, "~");
         // The available sandbox tiers depend on the machine.
-        let lines = text.lines().filter(|line| !line.starts_with("walls: "));
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with("walls around"));
         lines.fold(String::new(), |text, line| text + line + "\n")
     };
     (status, text(out), text(err))
@@ -50,7 +52,8 @@ fn replay_output(tree: &Tree, arguments: &[&str]) -> (i32, String, String) {
 #[test]
 fn setup_prints_entry_in_client_format() {
     let tree = home();
-    let entry = json!({"command": "REPLAY", "args": ["--mcp-server", "--allow", "~/project:rw"]});
+    let entry =
+        |allow: &str| json!({"command": "REPLAY", "args": ["--mcp-server", "--allow", allow]});
     for (client, servers, path) in [
         ("claude", "mcpServers", "~/project/.mcp.json"),
         (
@@ -64,7 +67,13 @@ fn setup_prints_entry_in_client_format() {
         ("zed", "context_servers", "~/.config/zed/settings.json"),
     ] {
         let (status, printed, words) = replay_output(&tree, &["setup", client]);
-        let mut expected = entry.clone();
+        // The others may start the server elsewhere.
+        let is_in_project = ["claude", "gemini", "zed"].contains(&client);
+        let mut expected = entry(if is_in_project {
+            ".:rw"
+        } else {
+            "~/project:rw"
+        });
         if client == "vscode" {
             expected["type"] = json!("stdio");
         }
@@ -74,10 +83,8 @@ fn setup_prints_entry_in_client_format() {
             (0, json!({servers: {"replay": expected}})),
             "{client}"
         );
-        assert_eq!(
-            words,
-            format!("this belongs into {path}; add --write to write it\n")
-        );
+        let told = format!("this belongs in {path}; add --write to write it\n");
+        assert!(words.starts_with(&told), "{words}");
     }
     let (_, printed, _) = replay_output(
         &tree,
@@ -85,8 +92,7 @@ fn setup_prints_entry_in_client_format() {
             "setup", "codex", "--allow", ".", "--allow", "/tmp:rw", "--", "--tools", "all",
         ],
     );
-    let args =
-        r#"["--mcp-server", "--allow", "~/project", "--allow", "/tmp:rw", "--tools", "all"]"#;
+    let args = r#"["--mcp-server", "--allow", ".", "--allow", "/tmp:rw", "--tools", "all"]"#;
     assert_eq!(
         printed,
         format!("[mcp_servers.replay]\ncommand = \"REPLAY\"\nargs = {args}\n")
@@ -98,7 +104,7 @@ fn setup_prints_entry_in_client_format() {
 fn written_entry_starts_server() {
     let tree = home();
     let wrote = replay_output(&tree, &["setup", "claude", "--write"]);
-    let words = "wrote ~/project/.mcp.json\nnext: start `claude` in this directory, and approve the server\n";
+    let words = "wrote ~/project/.mcp.json\nthe walls do not hold the shell and file tools of Claude Code itself; --only switches them off\nnext: start `claude` in this directory, and approve the server\n";
     assert_eq!(wrote, (0, String::new(), words.to_owned()));
     let written: Value = serde_json::from_str(&tree.read("project/.mcp.json")).unwrap();
     let entry = &written["mcpServers"]["replay"];
@@ -109,12 +115,148 @@ fn written_entry_starts_server() {
         .map(|word| word.as_str().unwrap())
         .collect();
     let line = [&[entry["command"].as_str().unwrap()], &args[..]].concat();
+    // As the client does it, in the project.
+    let line = [&["sh", "-c", "cd project && exec \"$@\"", "sh"], &line[..]].concat();
     let mut server = Server::start_program(&tree, &line, &[]).opened("2025-11-25");
     let listed =
         server.call("list_allowed_directories", json!({})).result()["structuredContent"].clone();
     assert_eq!(
         listed["directories"],
         json!([{"path": tree.text("project"), "writable": true}])
+    );
+}
+
+/// Returns the printed or written files of `setup CLIENT --only`, and the messages.
+fn only(client: &str, files: &[&str]) -> (Vec<Value>, String) {
+    let tree = home();
+    let (status, _, words) = replay_output(&tree, &["setup", client, "--only", "--write"]);
+    assert_eq!(status, 0, "{client}: {words}");
+    let read = |file: &&str| {
+        let text = tree.read(file).replace(REPLAY, "REPLAY");
+        serde_json::from_str(&text).unwrap_or_else(|_| toml_edit::de::from_str(&text).unwrap())
+    };
+    (files.iter().map(read).collect(), words)
+}
+
+#[test]
+fn own_tools_of_client_are_switched_off() {
+    let line = json!(["REPLAY", "--mcp-server", "--allow", ".:rw"]);
+    let (files, _) = only("opencode", &[".config/opencode/opencode.json"]);
+    let entry = json!({"type": "local", "command": line, "enabled": true});
+    let permission = json!({"*": "deny", "bash": "deny", "replay_*": "allow"});
+    assert_eq!(
+        files[0],
+        json!({"mcp": {"replay": entry}, "permission": permission})
+    );
+    let (files, words) = only(
+        "gemini",
+        &[".gemini/settings.json", ".gemini/policies/replay.toml"],
+    );
+    let entry = json!({"command": "REPLAY", "args": line.as_array().unwrap()[1..]});
+    assert_eq!(files[0], json!({"mcpServers": {"replay": entry}}));
+    assert_eq!(
+        files[1],
+        json!({"rule": [
+            {"toolName": "*", "decision": "deny", "priority": 900},
+            {"mcpName": "replay", "toolName": "*", "decision": "allow", "priority": 950},
+        ]})
+    );
+    assert!(
+        words.contains("wrote ~/.gemini/policies/replay.toml\n"),
+        "{words}"
+    );
+    let (_, words) = only("claude", &[]);
+    assert!(
+        words.ends_with("next: start `claude --tools \"\"`\n"),
+        "{words}"
+    );
+}
+
+#[test]
+fn own_tools_are_switched_off_after_plain_setup() {
+    let tree = home();
+    let file = ".config/opencode/opencode.jsonc";
+    tree.file(file, "{ // mine\n}\n");
+    for flags in [&["--write"][..], &["--only", "--write"], &["--write"]] {
+        let line = [&["setup", "opencode"], flags].concat();
+        let (status, _, words) = replay_output(&tree, &line);
+        assert_eq!(status, 0, "{words}");
+    }
+    let text = tree.read(file);
+    assert!(
+        text.contains("// mine") && text.contains("\"replay_*\": \"allow\""),
+        "{text}"
+    );
+    assert!(!tree.has(".config/opencode/opencode.json"));
+}
+
+#[test]
+fn own_settings_are_replaced_only_by_force() {
+    let tree = home();
+    let file = ".qwen/settings.json";
+    let own = "{\"tools\": {\"core\": [\"shell\"]}, \"permissions\": {\"deny\": [\"mine\"]}}";
+    tree.file(file, own);
+    let write = ["setup", "qwen", "--only", "--write"];
+    let (status, _, words) = replay_output(&tree, &write);
+    let refusal =
+        "replay: `~/.qwen/settings.json` has another `tools.core`; add --force to replace it\n";
+    assert_eq!((status, words.as_str()), (2, refusal));
+    assert_eq!(tree.read(file), own);
+    let forced = [&write[..], &["--force"]].concat();
+    assert_eq!(replay_output(&tree, &forced).0, 0);
+    let written: Value = serde_json::from_str(&tree.read(file)).unwrap();
+    assert_eq!(written["tools"]["core"], json!(["none"]));
+    assert_eq!(written["permissions"]["deny"][0], "mine");
+}
+
+#[test]
+fn client_without_switch_refuses_only() {
+    let tree = home();
+    let (status, printed, words) = replay_output(&tree, &["setup", "cursor", "--only", "--write"]);
+    let refusal = "replay: Cursor cannot switch its own shell and file tools off, and they work \
+        outside the walls; leave out --only\n";
+    assert_eq!((status, printed.as_str(), words.as_str()), (2, "", refusal));
+    assert!(!tree.has("project/.cursor"));
+}
+
+#[test]
+fn yaml_is_printed_and_not_written() {
+    let tree = home();
+    let (status, printed, words) = replay_output(&tree, &["setup", "continue"]);
+    let entry = "mcpServers:\n  - name: \"replay\"\n    command: \"REPLAY\"\n    args:\n      - \
+        \"--mcp-server\"\n      - \"--allow\"\n      - \".:rw\"\n";
+    assert_eq!((status, printed.as_str()), (0, entry));
+    assert!(
+        words.starts_with("this belongs in ~/.continue/config.yaml\n"),
+        "{words}"
+    );
+    let (_, printed, _) = replay_output(&tree, &["setup", "goose", "--only"]);
+    let [own, developer] = [
+        "  replay:\n    enabled: true\n",
+        "  developer:\n    enabled: false\n",
+    ];
+    assert!(
+        printed.contains(own) && printed.ends_with(developer),
+        "{printed}"
+    );
+    let (status, _, words) = replay_output(&tree, &["setup", "goose", "--write"]);
+    let refusal = "replay: `~/.config/goose/config.yaml` is YAML, which this command does not \
+        change; leave out --write, and add what it prints\n";
+    assert_eq!((status, words.as_str()), (2, refusal));
+}
+
+#[test]
+fn generic_entry_names_directory() {
+    let tree = home();
+    let (status, printed, words) = replay_output(&tree, &["setup", "generic"]);
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(
+        (status, &printed["mcpServers"]["replay"]["args"]),
+        (0, &json!(["--mcp-server", "--allow", "~/project:rw"]))
+    );
+    assert!(
+        words.starts_with("this belongs in the configuration of your client\n"),
+        "{words}"
     );
 }
 
@@ -131,7 +273,7 @@ fn old_flags_are_written_with_new_names() {
         json!([
             "--mcp-server",
             "--allow",
-            "~/project:rw",
+            ".:rw",
             "--allow-hosts",
             "npm",
             "--freeze-autorun"
@@ -152,7 +294,7 @@ fn setup_keeps_other_content_of_file() {
     )
     .unwrap();
     let write = ["setup", "codex", "--write"];
-    let next = "next: start `codex`; `/mcp` lists the server\n";
+    let next = "the walls do not hold the shell and file tools of Codex itself; --only switches them off\nnext: start `codex`; `/mcp` lists the server\n";
     assert_eq!(
         replay_output(&tree, &write),
         (
@@ -179,10 +321,10 @@ fn setup_keeps_other_content_of_file() {
 
     let other = ["setup", "codex", "--write", "--allow", "."];
     let (status, diff, words) = replay_output(&tree, &other);
-    let refusal = "replay: `~/.codex/config.toml` has another entry `replay`; add --force to \
+    let refusal = "replay: `~/.codex/config.toml` has another `mcp_servers.replay`; add --force to \
         replace it\n";
     assert_eq!((status, words.as_str()), (2, refusal));
-    let changed = "-args = [\"--mcp-server\", \"--allow\", \"~/project:rw\"]\n+args = [\"--mcp-server\", \"--allow\", \"~/project\"]\n";
+    let changed = "-args = [\"--mcp-server\", \"--allow\", \".:rw\"]\n+args = [\"--mcp-server\", \"--allow\", \".\"]\n";
     assert!(
         diff.starts_with("--- ~/.codex/config.toml\n") && diff.ends_with(changed),
         "{diff}"
@@ -194,7 +336,7 @@ fn setup_keeps_other_content_of_file() {
     );
     assert_eq!(
         tree.read(".codex/config.toml"),
-        written.replace("project:rw", "project")
+        written.replace(".:rw", ".")
     );
 }
 
@@ -208,7 +350,7 @@ fn setup_warns_when_agents_can_change_file() {
     let path = "~/.config/Claude/claude_desktop_config.json";
     let told = format!(
         "wrote {path}\nagents can change this file, and so remove their walls; protect it: -- \
-         --protect {path}\nnext: quit Claude Desktop and start it again\n"
+         --protect {path}\nthe walls do not hold the shell and file tools of Claude Desktop itself\nnext: quit Claude Desktop and start it again\n"
     );
     assert_eq!((status, words), (0, told));
 }
@@ -333,6 +475,8 @@ fn doctor_summarises_state() {
         ".gemini/settings.json",
         r#"{"mcpServers": {"replay": {"command": "/gone/replay"}}}"#,
     );
+    let moved = r#"{"mcpServers": {"replay": {"command": "/bin/sh", "args": ["--mcp-server", "--allow", "/gone"]}}}"#;
+    tree.file(".cursor/mcp.json", moved);
     assert_eq!(replay_output(&tree, &["setup", "vscode", "--write"]).0, 0);
     let (status, text, words) = replay_output(&tree, &["doctor"]);
     assert!(text.lines().count() <= 40, "{text}");
@@ -340,13 +484,15 @@ fn doctor_summarises_state() {
     let stands = replay(&tree, &["sandbox", "run", "--allow", ".", "--", "true"]).status == 0;
     assert_eq!(status, i32::from(!stands), "{text}");
     assert!(
-        text.contains("  ~/project/.vscode/mcp.json starts REPLAY\n"),
+        text.contains("  ~/project/.vscode/mcp.json starts REPLAY (--client vscode)\n"),
         "{text}"
     );
     assert!(
         text.contains("  ~/.gemini/settings.json starts `/gone/replay`, which does not exist\n"),
         "{text}"
     );
+    let gone = "  ~/.cursor/mcp.json starts /bin/sh: its directory `/gone` does not exist\n";
+    assert!(text.contains(gone), "{text}");
     assert!(
         text.contains("  run: replay setup gemini --write --force\n"),
         "{text}"

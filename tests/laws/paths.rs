@@ -216,7 +216,8 @@ impl Stage {
             let options = TreeOptions {
                 max_depth: 64,
                 max_entries: 10_000,
-                respect_gitignore: false,
+                skip_ignored: false,
+                above: &[],
                 account: None,
                 keep: &keep,
                 closed: &[],

@@ -183,6 +183,61 @@ fn write_lines(out: &mut String, sign: char, lines: &[&str]) {
     }
 }
 
+/// Returns the changed lines of a unified diff of one file, each with its number: `-12: old`, in the
+/// old text, and `+12: new`, in the new one.
+pub fn changed_lines(unified: &str) -> String {
+    let (mut changed, mut old, mut new) = (String::new(), Side::default(), Side::default());
+    for line in unified.lines() {
+        if old.left + new.left == 0 {
+            let places = line
+                .strip_prefix("@@ -")
+                .and_then(|rest| rest.split_once(" +"));
+            if let Some((of_old, of_new)) = places {
+                (old, new) = (Side::read(of_old), Side::read(of_new));
+            }
+            continue;
+        }
+        let (sign, text) = line.split_at(line.len().min(1));
+        let at = match sign {
+            "-" => old.take(),
+            "+" => new.take(),
+            "\\" => continue,
+            _ => {
+                (_, _) = (old.take(), new.take());
+                continue;
+            }
+        };
+        // A write to a `String` cannot fail.
+        let _ = writeln!(changed, "{sign}{at}: {text}");
+    }
+    changed
+}
+
+/// Lines of one side of a hunk that are still to come.
+#[derive(Default)]
+struct Side {
+    next: usize,
+    left: usize,
+}
+
+impl Side {
+    /// Reads `12,3` or `12`.
+    fn read(place: &str) -> Self {
+        let place = place.split(' ').next().unwrap_or_default();
+        let (first, count) = place.split_once(',').unwrap_or((place, "1"));
+        Self {
+            next: first.parse().unwrap_or_default(),
+            left: count.parse().unwrap_or_default(),
+        }
+    }
+
+    fn take(&mut self) -> usize {
+        self.left = self.left.saturating_sub(1);
+        self.next += 1;
+        self.next - 1
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,5 +345,17 @@ mod tests {
             let diff = unified("f", &old, &new, None);
             prop_assert_eq!(if diff.is_empty() { old } else { patch(&old, &diff) }, new);
         }
+    }
+
+    #[test]
+    fn changed_lines_have_numbers() {
+        let old = "a\n-- b\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
+        let new = "a\n++ b\nc\nd\ne\nf\ng\nh\ni\nj\nx\nk";
+        let diff = unified("p", old, new, None);
+        assert_eq!(
+            changed_lines(&diff),
+            "-2: -- b\n+2: ++ b\n-11: k\n+11: x\n+12: k\n"
+        );
+        assert_eq!(changed_lines(""), "");
     }
 }

@@ -9,6 +9,7 @@
 //!
 //! [ECMA-48]: https://ecma-international.org/publications-and-standards/standards/ecma-48/
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::limits::TERMINAL_ROWS;
@@ -38,6 +39,18 @@ pub fn fold(bytes: &[u8], first_line: usize) -> Vec<u8> {
     } else {
         folded
     }
+}
+
+/// Returns the final states of all lines: `bytes` without colours and without what was overwritten.
+pub fn plain(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr3(ESCAPE, b'\r', 0x08, bytes).is_none() {
+        return Cow::Borrowed(bytes);
+    }
+    let mut plain = Vec::with_capacity(bytes.len());
+    put(&mut plain, &rows(bytes, 1));
+    // The last line has no newline.
+    plain.pop();
+    Cow::Owned(plain)
 }
 
 fn put(folded: &mut Vec<u8>, rows: &[Row]) {

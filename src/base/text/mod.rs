@@ -15,3 +15,4 @@ pub mod lines;
 pub mod mime;
 pub mod nearest;
 pub mod page;
+pub mod tokens;

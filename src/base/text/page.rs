@@ -13,6 +13,8 @@ pub struct Page {
     pub limit: Option<u64>,
     /// Bytes of the first line to skip.
     pub skip: usize,
+    /// `true` to show the number of each line.
+    pub has_numbers: bool,
 }
 
 impl Page {
@@ -105,6 +107,7 @@ mod tests {
                 offset,
                 limit,
                 skip: 0,
+                has_numbers: false,
             }
             .lines(total)
         };

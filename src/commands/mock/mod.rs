@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::limits::MAX_MANIFEST_BYTES;
-use replay_mcp::sessions::{ErrorStyle, Service, Session};
+use replay_clients::FailureForm;
+use replay_mcp::sessions::{Service, Session};
 use replay_mcp::transport::{StdioServer, Writer};
 use replay_mock::{
     Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier,
@@ -28,14 +29,14 @@ use tracing::level_filters::LevelFilter;
 use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
 use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
 use crate::config::reasons;
-use crate::config::{client_limits, error_style, level_filter};
+use crate::config::{client_limits, failure_form, level_filter};
 use crate::tenants;
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal.
 pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(log_level(serve, serve.log.log_level));
-    let mock = prepare(serve, error_style(&serve.client))?;
+    let mock = prepare(serve, failure_form(&serve.client).unwrap_or_default())?;
     let (version, source) = (env!("CARGO_PKG_VERSION"), source(serve));
     let limits = client_limits(&serve.client);
     if let Some(address) = serve.http {
@@ -95,7 +96,7 @@ fn source(asked: &MockServe) -> String {
 
 /// Builds the service from the single source on the command line. A manifest is watched for
 /// changes.
-fn prepare(asked: &MockServe, errors: ErrorStyle) -> Result<MockService> {
+fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
     let mut served = None;
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
@@ -268,7 +269,7 @@ fn create(path: &Path) -> Result<File> {
 
 /// Creates the mock that is served beside the tools. Must run before the server enters its own
 /// walls: the thread that watches the file stays outside them, and opens only this file.
-pub(super) fn load_beside(path: &Path, errors: ErrorStyle) -> Result<Arc<Mock>> {
+pub(super) fn load_beside(path: &Path, errors: FailureForm) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
     let mock = Mock::new(catalog(path, &bytes)?, None, errors, true);
     follow(path, bytes, &mock);

@@ -1,182 +1,71 @@
-//! Configuration files of MCP clients: location and format.
+//! Configuration files of MCP clients, and the path of this program in them.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
-use crate::cli::Client;
 use crate::commands::why::find_program;
 
-/// Facts about one MCP client.
-pub(crate) struct KnownClient {
-    pub title: &'static str,
-    /// Program name in PATH.
-    pub program: &'static str,
-    pub format: Format,
-    /// The member of the file that holds its servers by name.
-    pub servers: &'static str,
-    /// `type` in an entry, if the client needs it.
-    pub kind: Option<&'static str>,
-    /// Files of the client. `replay setup` writes the first.
-    pub files: &'static [(BaseDirectory, &'static str)],
-    /// Next step for the user after the entry is written.
-    pub next: &'static str,
+/// A configuration file of a client.
+pub(crate) struct FilePlace {
+    /// The directory that symlinks must not leave. It need not exist.
+    pub base: PathBuf,
+    pub path: PathBuf,
 }
 
-/// Format of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// JSON; comments and trailing commas are preserved.
-    Json,
-    Toml,
-}
-
-/// Base directory of a file's path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BaseDirectory {
-    /// The working directory.
-    Project,
-    Home,
-    /// `$XDG_CONFIG_HOME`, or `~/.config`.
-    Config,
-    /// `$CODEX_HOME`, or `~/.codex`.
-    Codex,
-}
-
-impl BaseDirectory {
-    /// The directory that symlinks must not leave, and the base directory.
+impl FilePlace {
+    /// Finds a file by its path in the table of clients: `.mcp.json` of the working directory,
+    /// `~/.gemini/settings.json`, `${CODEX_HOME:-~/.codex}/config.toml`, `kilo.{jsonc,json}`.
     #[expect(
         clippy::disallowed_methods,
         reason = "files of the person who types the command"
     )]
-    fn places(self) -> Result<(PathBuf, PathBuf)> {
-        let home = || {
-            std::env::home_dir()
-                .filter(|home| home.is_absolute())
-                .context("HOME is not set")
-        };
-        let (variable, below) = match self {
-            Self::Project => {
-                let place =
-                    std::env::current_dir().context("the working directory cannot be read")?;
-                return Ok((place.clone(), place));
+    pub(crate) fn of(pattern: &str) -> Result<Self> {
+        if let Some((start, names)) = pattern
+            .strip_suffix('}')
+            .and_then(|all| all.rsplit_once('{'))
+            && names.contains(',')
+        {
+            let mut place = None;
+            for name in names.split(',') {
+                let found = Self::of(&format!("{start}{name}"))?;
+                let exists = found.path.symlink_metadata().is_ok();
+                place = Some(found);
+                if exists {
+                    break;
+                }
             }
-            Self::Home => ("", ""),
-            Self::Config => ("XDG_CONFIG_HOME", ".config"),
-            Self::Codex => ("CODEX_HOME", ".codex"),
-        };
-        let named = std::env::var_os(variable)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute());
-        Ok(match named {
-            Some(place) => (place.clone(), place),
-            // The directory need not exist yet.
-            None => (home()?, home()?.join(below)),
-        })
-    }
-}
-
-impl KnownClient {
-    /// Facts about this client; each comment names the page of its documentation.
-    pub(crate) const fn of(client: Client) -> Self {
-        match client {
-            // Claude Code, "Connect Claude Code to tools via MCP".
-            Client::Claude => Self {
-                title: "Claude Code",
-                program: "claude",
-                format: Format::Json,
-                servers: "mcpServers",
-                kind: None,
-                files: &[
-                    (BaseDirectory::Project, ".mcp.json"),
-                    (BaseDirectory::Home, ".claude.json"),
-                ],
-                next: "start `claude` in this directory, and approve the server",
-            },
-            // Model Context Protocol, "Connect to local MCP servers".
-            Client::ClaudeDesktop => Self {
-                title: "Claude Desktop",
-                program: "claude-desktop",
-                format: Format::Json,
-                servers: "mcpServers",
-                kind: None,
-                files: &[(BaseDirectory::Config, "Claude/claude_desktop_config.json")],
-                next: "quit Claude Desktop and start it again",
-            },
-            // Cursor, "Model Context Protocol (MCP)".
-            Client::Cursor => Self {
-                title: "Cursor",
-                program: "cursor",
-                format: Format::Json,
-                servers: "mcpServers",
-                kind: None,
-                files: &[
-                    (BaseDirectory::Project, ".cursor/mcp.json"),
-                    (BaseDirectory::Home, ".cursor/mcp.json"),
-                ],
-                next: "open this directory in Cursor, and switch the server on in its settings, under MCP",
-            },
-            // Visual Studio Code, "MCP configuration reference".
-            Client::Vscode => Self {
-                title: "VS Code",
-                program: "code",
-                format: Format::Json,
-                servers: "servers",
-                kind: Some("stdio"),
-                files: &[
-                    (BaseDirectory::Project, ".vscode/mcp.json"),
-                    (BaseDirectory::Config, "Code/User/mcp.json"),
-                ],
-                next: "open this directory in VS Code, run `MCP: List Servers` and start the server",
-            },
-            // Codex, "Model Context Protocol" and "Config".
-            Client::Codex => Self {
-                title: "Codex",
-                program: "codex",
-                format: Format::Toml,
-                servers: "mcp_servers",
-                kind: None,
-                files: &[
-                    (BaseDirectory::Codex, "config.toml"),
-                    (BaseDirectory::Project, ".codex/config.toml"),
-                ],
-                next: "start `codex`; `/mcp` lists the server",
-            },
-            // Gemini CLI, "MCP servers with the Gemini CLI".
-            Client::Gemini => Self {
-                title: "Gemini CLI",
-                program: "gemini",
-                format: Format::Json,
-                servers: "mcpServers",
-                kind: None,
-                files: &[
-                    (BaseDirectory::Home, ".gemini/settings.json"),
-                    (BaseDirectory::Project, ".gemini/settings.json"),
-                ],
-                next: "start `gemini`; `/mcp` lists the server",
-            },
-            // Zed, "Model Context Protocol".
-            Client::Zed => Self {
-                title: "Zed",
-                program: "zed",
-                format: Format::Json,
-                servers: "context_servers",
-                kind: None,
-                files: &[
-                    (BaseDirectory::Config, "zed/settings.json"),
-                    (BaseDirectory::Project, ".zed/settings.json"),
-                ],
-                next: "open the settings of Zed's agent panel, which list the server",
-            },
+            return place.context("a pattern of a file has no names");
         }
-    }
-
-    /// Possible files of the client; `replay setup` writes the first. Each item is the directory
-    /// that symlinks must not leave, and the full path.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = Result<(PathBuf, PathBuf)>> {
-        self.files.iter().map(|(base, below)| {
-            let (base, place) = base.places()?;
-            Ok((base, place.join(below)))
+        let directory = |variable: &str| {
+            let named = std::env::var_os(variable).map(PathBuf::from);
+            named.filter(|path| path.is_absolute())
+        };
+        let (base, below) = if let Some(below) = pattern.strip_prefix("~/") {
+            let home = directory("HOME").context("HOME is not set to an absolute path")?;
+            (home, below)
+        } else if let Some((named, below)) = pattern
+            .strip_prefix("${")
+            .and_then(|rest| rest.split_once("}/"))
+            && let Some((variable, default)) = named.split_once(":-")
+        {
+            let Some(base) = directory(variable) else {
+                return Self::of(&format!("{default}/{below}"));
+            };
+            if !base.is_dir() {
+                bail!(
+                    "`{}`, which {variable} names, is not a directory; create it first",
+                    base.display()
+                );
+            }
+            (base, below)
+        } else {
+            let here = std::env::current_dir().context("the working directory cannot be read")?;
+            (here, pattern)
+        };
+        Ok(Self {
+            path: base.join(below),
+            base,
         })
     }
 }

@@ -169,6 +169,14 @@ fn format_lines(lines: &[usize], count: usize) -> String {
 }
 
 impl EditError {
+    /// Returns true if what was to be replaced is not in the file.
+    pub fn is_not_found(&self) -> bool {
+        matches!(
+            self.kind,
+            EditErrorKind::TextNotFound(_) | EditErrorKind::PatternNotFound { .. }
+        )
+    }
+
     pub(super) fn new(index: usize, kind: EditErrorKind) -> Self {
         Self { index, kind }
     }

@@ -239,7 +239,7 @@ impl FsError {
             Self::NotFound { .. } => "list the parent directory to see what is there",
             Self::Memory { source, .. } => source.hint(),
             Self::TooManyRules { .. } => {
-                "leave `respectGitignore` out, and exclude files with `excludeGlobs`"
+                "set `ignored: true`, and exclude files with `excludeGlobs`"
             }
             Self::TooLarge { .. } => "read a range of its lines instead",
             Self::AlreadyExists { .. } => "choose another name, or delete what is there first",

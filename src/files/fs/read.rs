@@ -1,12 +1,12 @@
 //! Reads open files: as a whole, up to a cap, or from any offset.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use replay_base::budget::{Room, Share};
 use rustix::buffer::spare_capacity;
-use rustix::fs::fstat;
+use rustix::fs::{MemfdFlags, fstat, memfd_create};
 use rustix::io::{Errno, pread};
 
 use crate::policy::{Checked, FileKind, Read};
@@ -147,6 +147,16 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
+    /// Creates a file in memory with this content (`memfd_create(2)`).
+    pub fn in_memory(content: &[u8]) -> io::Result<Self> {
+        let handle = memfd_create("content", MemfdFlags::CLOEXEC)?;
+        let mut file = std::fs::File::from(handle);
+        file.write_all(content)?;
+        let handle = OwnedFd::from(file);
+        let version = Version::of(&fstat(&handle)?);
+        Ok(Self { handle, version })
+    }
+
     /// Wraps a regular file that the policy opened.
     pub fn of(file: &Checked<Read>) -> io::Result<Self> {
         if file.kind() != FileKind::File {

@@ -20,8 +20,10 @@ pub struct TreeOptions<'a> {
     pub max_depth: usize,
     /// Maximum number of entries.
     pub max_entries: usize,
-    /// `true` to skip files matched by `.gitignore`, and `.git` itself.
-    pub respect_gitignore: bool,
+    /// `true` to skip what [`WalkOptions::skip_ignored`] says.
+    pub skip_ignored: bool,
+    /// Directories above the start, as in [`WalkOptions::above`].
+    pub above: &'a [(Checked<Read>, Vec<u8>)],
     /// Account for the memory of these rules; `None` if memory is not limited.
     pub account: Option<&'a Account>,
     /// Filter of listed entries, by the path below the start.
@@ -52,6 +54,10 @@ pub struct Tree {
     pub truncated: bool,
     /// Number of unreadable directories.
     pub skipped: u64,
+    /// Number of files that were left out as ignored, without those in ignored directories.
+    pub ignored_files: u64,
+    /// Number of directories that were left out, or not entered, as ignored.
+    pub ignored_directories: u64,
 }
 
 /// Lists the tree below an open directory.
@@ -61,8 +67,8 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
         threads: None,
         order: Order::Names,
         max_depth,
-        respect_gitignore: options.respect_gitignore,
-        above: &[],
+        skip_ignored: options.skip_ignored,
+        above: options.above,
         account: options.account,
         cancel: options.cancel,
     };
@@ -82,6 +88,13 @@ pub fn tree(start: &Checked<Read>, options: &TreeOptions<'_>) -> Result<Tree, Fs
             }
             tree.skipped += 1;
         }
+        if stretch.derived
+            && let Some(directory) = tree.entries.last_mut()
+        {
+            directory.listed = false;
+        }
+        tree.ignored_files += stretch.ignored_files;
+        tree.ignored_directories += stretch.ignored_directories;
         let room = options.max_entries - tree.entries.len();
         tree.truncated = stretch.entries.len() > room;
         tree.entries.extend(stretch.entries.into_iter().take(room));
@@ -107,6 +120,10 @@ struct TreeChunk {
     entries: Vec<TreeEntry>,
     /// `true` if the directory of these entries could not be read.
     unreadable: bool,
+    /// `true` if it was not read since a program can make its content again.
+    derived: bool,
+    ignored_files: u64,
+    ignored_directories: u64,
 }
 
 struct Lister<'a> {
@@ -149,11 +166,26 @@ impl Visitor for Lister<'_> {
         });
     }
 
+    fn ignored(&self, out: &mut TreeChunk, rel: &[u8], kind: FileKind) {
+        if (self.keep)(rel, kind) {
+            let is_directory = kind == FileKind::Directory;
+            out.ignored_directories += u64::from(is_directory);
+            out.ignored_files += u64::from(!is_directory);
+        }
+    }
+
+    fn derived(&self, out: &mut TreeChunk, rel: &[u8]) {
+        self.ignored(out, rel, FileKind::Directory);
+        out.derived = true;
+    }
+
     fn unreadable(&self, out: &mut TreeChunk, _: &[u8]) {
         out.unreadable = true;
     }
 
     fn weight(out: &TreeChunk) -> usize {
-        out.entries.len() * size_of::<TreeEntry>() + usize::from(out.unreadable)
+        out.entries.len() * size_of::<TreeEntry>()
+            + usize::from(out.unreadable)
+            + (out.ignored_files + out.ignored_directories) as usize
     }
 }

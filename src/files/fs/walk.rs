@@ -22,6 +22,7 @@ use rustix::io::Errno;
 
 use crate::policy::{Checked, FileKind, Read, Rules};
 
+use super::derived_dir::is_derived;
 use super::dir::{LIST, is_hidden, is_home, open_below, open_file, version_of};
 use super::dirs::reopen;
 use super::error::FsError;
@@ -51,8 +52,9 @@ pub struct WalkOptions<'a> {
     pub order: Order,
     /// Levels walked: 1 for the directory's own entries. Capped by `MAX_WALK_DEPTH`.
     pub max_depth: usize,
-    /// `true` to skip files matched by `.gitignore`, and `.git` itself.
-    pub respect_gitignore: bool,
+    /// `true` to skip files matched by `.gitignore`, `.git` itself, and what lies in directories that
+    /// a program can make again (`CACHEDIR.TAG`, `pyvenv.cfg`).
+    pub skip_ignored: bool,
     /// Directories above the start whose `.gitignore` files apply too, outermost first, each with
     /// the path from there to the start (`src/lib`).
     pub above: &'a [(Checked<Read>, Vec<u8>)],
@@ -108,6 +110,12 @@ pub trait Visitor: Sync {
     /// an excluded directory is not entered.
     fn ignored(&self, out: &mut Self::Out, rel: &[u8], kind: FileKind) {
         let _ = (out, rel, kind);
+    }
+
+    /// Called for a directory, given by its path below the start, that is not read since a program
+    /// can make its content again. It was visited.
+    fn derived(&self, out: &mut Self::Out, rel: &[u8]) {
+        self.ignored(out, rel, FileKind::Directory);
     }
 
     /// Called for a directory, given by its path below the start, that is unreadable or too deep.
@@ -204,7 +212,7 @@ pub fn walk<V: Visitor>(
         });
     }
     let mut ignores = None;
-    for (dir, lead) in options.above.iter().filter(|_| options.respect_gitignore) {
+    for (dir, lead) in options.above.iter().filter(|_| options.skip_ignored) {
         ignores = Ignores::above_start(ignores, dir, lead, options.room())?;
     }
     let first = Start {
@@ -458,7 +466,7 @@ impl<V: Visitor> Walker<'_, V> {
             return None;
         };
         let mut ignores = above;
-        if self.options.respect_gitignore {
+        if self.options.skip_ignored {
             ignores = match Ignores::inside(ignores, &handle, &rel, self.options.room()) {
                 Ok(ignores) => ignores,
                 Err(error) => {
@@ -481,6 +489,13 @@ impl<V: Visitor> Walker<'_, V> {
                 .unreadable(out, rel.strip_suffix(b"/").unwrap_or(&rel));
             return None;
         };
+        let start = rel.strip_suffix(b"/");
+        if let Some(rel) = start.filter(|_| self.options.skip_ignored)
+            && is_derived(&handle, &entries.listing)
+        {
+            self.visitor.derived(out, rel);
+            return None;
+        }
         let inside = DirContext {
             walker: self,
             dir: &handle,
@@ -569,12 +584,12 @@ impl<V: Visitor> DirContext<'_, V> {
         let is_dir = kind == FileKind::Directory;
         // Temporary files of a running write are skipped: they would give duplicate matches, or be
         // edited.
-        if options.respect_gitignore && name == b".git"
+        if options.skip_ignored && name == b".git"
             || !is_dir && is_temp_name(OsStr::from_bytes(name))
         {
             return EntryAction::Nothing;
         }
-        if options.respect_gitignore
+        if options.skip_ignored
             && self
                 .ignores
                 .is_some_and(|ignores| ignores.ignored(path, is_dir))

@@ -295,6 +295,8 @@ pub struct Changes<'a> {
     journal: Option<&'a Journal>,
     /// Title of the call.
     title: &'a str,
+    /// Subject of the call, as its caller put it.
+    subject: Option<&'a str>,
     is_atomic: AtomicBool,
     noted: Mutex<ChangeState>,
 }
@@ -335,6 +337,7 @@ impl<'a> Changes<'a> {
         Self {
             journal,
             title,
+            subject: None,
             is_atomic: AtomicBool::new(false),
             noted: Mutex::new(ChangeState {
                 recorder: None,
@@ -486,9 +489,21 @@ impl<'a> Changes<'a> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sets what the call is about, as its caller put it.
+    #[must_use]
+    pub fn about(mut self, subject: &'a str) -> Self {
+        self.subject = Some(subject);
+        self
+    }
+
     /// Returns the title of the call.
     pub const fn title(&self) -> &'a str {
         self.title
+    }
+
+    /// Returns what the call is about, if its caller said so.
+    pub const fn subject(&self) -> Option<&'a str> {
+        self.subject
     }
 
     /// Lends the entry to a command of the call until [`Self::come_back`]. Returns its number, if

@@ -176,13 +176,10 @@ pub(super) fn open_dir(dir: impl AsFd, name: &OsStr) -> Result<Option<OwnedFd>, 
 
 /// Returns the names in a directory, sorted.
 pub(super) fn names(dir: impl AsFd) -> Result<Vec<OsString>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let listing = with_access(dir.as_fd(), || openat(&dir, ".", flags, Mode::empty()))?;
     let mut all = Vec::new();
-    for entry in Dir::read_from(openat(
-        dir,
-        ".",
-        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?)? {
+    for entry in Dir::new(listing)? {
         let name = entry?.file_name().to_bytes().to_vec();
         if name != b"." && name != b".." {
             all.push(OsString::from_vec(name));
@@ -228,10 +225,16 @@ pub(super) fn open_file(
 /// readable.
 pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno> {
     let path = magic(handle.as_fd());
+    match with_access(handle.as_fd(), || attributes_at(&path)) {
+        Err(Errno::ACCESS) => Ok(None),
+        all => all.map(Some),
+    }
+}
+
+fn attributes_at(path: &str) -> Result<Attributes, Errno> {
     let mut list = Vec::with_capacity(ATTRIBUTE_BYTES);
-    match listxattr(&path, spare_capacity(&mut list)) {
-        Err(Errno::NOTSUP) => return Ok(Some(Vec::new())),
-        Err(Errno::ACCESS) => return Ok(None),
+    match listxattr(path, spare_capacity(&mut list)) {
+        Err(Errno::NOTSUP) => return Ok(Vec::new()),
         listed => listed?,
     };
     let mut all = Vec::new();
@@ -240,14 +243,11 @@ pub(super) fn attributes(handle: &impl AsFd) -> Result<Option<Attributes>, Errno
         .filter(|name| !name.is_empty())
     {
         let mut value = Vec::with_capacity(ATTRIBUTE_BYTES);
-        match getxattr(&path, name, spare_capacity(&mut value)) {
-            Err(Errno::ACCESS) => return Ok(None),
-            got => got?,
-        };
+        getxattr(path, name, spare_capacity(&mut value))?;
         all.push((Bytes(name.to_vec()), Bytes(value)));
     }
     all.sort();
-    Ok(Some(all))
+    Ok(all)
 }
 
 /// Restores owner, mode, attributes and modification time, each only if it differs.
@@ -347,18 +347,18 @@ pub(super) fn set_mtime(handle: impl AsFd, mtime: i64) -> Result<(), Errno> {
     )
 }
 
-/// Runs an operation on the names in a directory. If only the mode forbids it, the mode is changed
-/// meanwhile.
+/// Runs an operation on an object, or on the names in a directory. If only the mode forbids it, the
+/// mode is changed meanwhile.
 pub(super) fn with_access<T>(
-    dir: BorrowedFd<'_>,
+    object: BorrowedFd<'_>,
     mut act: impl FnMut() -> Result<T, Errno>,
 ) -> Result<T, Errno> {
     match act() {
         Err(Errno::ACCESS) => {
-            let mode = stat_of(dir)?.mode;
-            set_mode(&dir, mode | 0o700).map_err(|_| Errno::ACCESS)?;
+            let mode = stat_of(object)?.mode;
+            set_mode(&object, mode | 0o700).map_err(|_| Errno::ACCESS)?;
             let done = act();
-            set_mode(&dir, mode)?;
+            set_mode(&object, mode)?;
             done
         }
         done => done,
@@ -488,7 +488,7 @@ pub(super) fn link(
     to: BorrowedFd<'_>,
     to_name: &OsStr,
 ) -> Result<(), Errno> {
-    linkat(from, name, to, to_name, AtFlags::empty())
+    with_access(from, || linkat(from, name, to, to_name, AtFlags::empty()))
 }
 
 pub(super) fn is_name(name: &OsStr) -> bool {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{AtFlags, OFlags, unlinkat};
@@ -22,7 +22,7 @@ use super::entry::{Entry, OldObject, file_name};
 use super::error::JournalError;
 use super::keeping::{Keeping, WhenFull, is_full};
 use super::log::{Content, Event, Log};
-use super::object::{self, Id, Stat, attributes, stat, stat_of};
+use super::object::{self, Id, Stat, attributes, open_dir, stat, stat_of};
 use super::root::Root;
 
 /// Name of a change: its directory (an `O_PATH` descriptor suffices), the root index, and the
@@ -454,18 +454,19 @@ impl Recorder {
         let moved = || JournalError::Moved {
             path: self.roots[at.root].shown.join(at.path),
         };
-        let (mut dir, mut above, mut leading) = (own, PathBuf::new(), Vec::new());
+        let (mut dir, mut handle, mut leading) = (own, None, Vec::new());
         for name in at.path.iter().rev() {
-            above.push("..");
-            let outer = stat(at.dir, above.as_os_str())
+            let inner = handle.as_ref().map_or(at.dir, OwnedFd::as_fd);
+            let above = open_dir(inner, OsStr::new(".."))
                 .map_err(failed)?
                 .ok_or_else(moved)?;
-            let found = stat(at.dir, above.join(name).as_os_str()).map_err(failed)?;
+            let outer = stat_of(&above).map_err(failed)?;
+            let found = stat(&above, name).map_err(failed)?;
             if found.is_none_or(|found| found.id != dir.id) {
                 return Err(moved());
             }
             leading.push((outer, Bytes::of(name), dir));
-            dir = outer;
+            (dir, handle) = (outer, Some(above));
             if self.known.contains_key(&dir.id) {
                 break;
             }

@@ -203,7 +203,7 @@ impl Restoration<'_> {
             return noted(self, below, stat.id);
         }
         let failed = self.failed(below.itself(), "listing it");
-        for name in with_access(below.dir, || object::names(below.dir)).map_err(failed)? {
+        for name in object::names(below.dir).map_err(failed)? {
             let name = Bytes::of(&name);
             if let Some(stat) = self.stat(below.at(&name))? {
                 self.enter(below, &name, &stat, through, noted, new)?;

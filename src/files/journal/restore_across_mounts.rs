@@ -25,7 +25,8 @@ impl Restoration<'_> {
     pub(super) fn is_apart(&self, at: At<'_>) -> bool {
         let mount = |dir: BorrowedFd<'_>, name: &OsStr| {
             let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
-            statx(dir, name, flags, StatxFlags::MNT_ID).map(|stat| stat.stx_mnt_id)
+            let found = with_access(dir, || statx(dir, name, flags, StatxFlags::MNT_ID));
+            found.map(|stat| stat.stx_mnt_id)
         };
         mount(self.recorder.kept.as_fd(), OsStr::new("")) != mount(at.dir, at.name)
     }
@@ -94,7 +95,7 @@ impl Restoration<'_> {
         if let Some(dir) = open_dir(at.dir, at.name).map_err(failed())? {
             flags = AtFlags::REMOVEDIR;
             let path = at.path.join(at.name);
-            for name in with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
+            for name in object::names(&dir).map_err(failed())? {
                 let at = At {
                     dir: dir.as_fd(),
                     name: &name,

@@ -93,7 +93,7 @@ impl Restoration<'_> {
             return Ok(());
         };
         let protects = |place: &RootedPath| guard.protects(&self.store.path(place));
-        for name in object::with_access(dir.as_fd(), || object::names(&dir)).map_err(failed())? {
+        for name in object::names(&dir).map_err(failed())? {
             let Some(found) = object::stat(&dir, &name).map_err(failed())? else {
                 continue;
             };

@@ -291,7 +291,7 @@ impl SurveyWalk<'_> {
         if is_noted {
             return self.examine_dir(inner.as_fd(), stat.id, place, depth + 1);
         }
-        for name in object::with_access(inner.as_fd(), || object::names(&inner))? {
+        for name in object::names(&inner)? {
             let name = Bytes::of(&name);
             let Some(stat) = self.stat(inner.as_fd(), name.name())? else {
                 continue;
@@ -336,7 +336,7 @@ impl SurveyWalk<'_> {
             open_dir(dir, name.name())?
         };
         let Some(inner) = opened else { return Ok(()) };
-        for name in object::with_access(inner.as_fd(), || object::names(&inner))? {
+        for name in object::names(&inner)? {
             let name = Bytes::of(&name);
             let Some(stat) = self.stat(inner.as_fd(), name.name())? else {
                 continue;

@@ -615,7 +615,7 @@ fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<u64, Er
             let Some(inner) = open_dir(dir, name)? else {
                 return Ok(0);
             };
-            let names = object::with_access(inner.as_fd(), || object::names(&inner))?;
+            let names = object::names(&inner)?;
             names
                 .iter()
                 .map(|name| disk_bytes(inner.as_fd(), name, depth + 1))

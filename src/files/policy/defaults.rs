@@ -1,29 +1,24 @@
 //! Protected by default: the paths in each read-write directory that programs outside the sandbox
 //! obey or run unasked. They are read-only unless the operator says otherwise. Everything else
-//! about them is derived from this list or compared with it.
+//! about them is derived from this list or compared with it. Those of MCP clients are in their table.
 
 pub(super) use crate::autorun::DOT_GIT;
 pub use crate::autorun::PROTECTED_IN_REPOSITORIES;
+use replay_clients::Clients;
 
 /// Paths directly in a read-write directory, each with the program that obeys what is there. A
 /// directory stands for all in it.
-pub const PROTECTED_BY_DEFAULT: [(&str, &str); 34] = [
-    (".mcp.json", "Claude Code"),
-    (".claude.json", "Claude Code"),
-    (".claude/settings.json", "Claude Code"),
-    (".claude/settings.local.json", "Claude Code"),
-    (".claude/commands", "Claude Code"),
-    (".claude/agents", "Claude Code"),
-    (".claude/hooks", "Claude Code"),
-    (".claude/skills", "Claude Code"),
-    (".codex", "Codex"),
-    (".cursor", "Cursor"),
-    (".gemini/settings.json", "Gemini CLI"),
-    (".vscode/mcp.json", "VS Code"),
-    (".vscode/tasks.json", "VS Code"),
-    (".vscode/settings.json", "VS Code"),
-    (".vscode/launch.json", "VS Code"),
-    (".zed", "Zed"),
+pub fn protected_by_default() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let clients = Clients::embedded().iter();
+    let of_clients = clients.flat_map(|client| {
+        let paths = client.protects.iter();
+        paths.map(|path| (path.as_str(), client.title.as_str()))
+    });
+    of_clients.chain(PROTECTED_FOR_OTHERS)
+}
+
+/// The same of programs that are no MCP clients.
+pub const PROTECTED_FOR_OTHERS: [(&str, &str); 18] = [
     (".idea", "JetBrains IDEs"),
     (".devcontainer", "dev containers"),
     (".devcontainer.json", "dev containers"),

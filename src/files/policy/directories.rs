@@ -1,8 +1,11 @@
 //! Allowed directories, opened once, and the rules over them.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
+use replay_base::text::escape::show_path;
+
+use super::FileKind;
 use super::error::AllowedList;
 use super::linked_git::LinkedRepository;
 use super::mounts::Mounts;
@@ -23,6 +26,8 @@ pub struct Policy {
     /// why.
     pub(super) linked: Vec<LinkedRepository>,
     pub(super) unfollowed: Vec<(PathBuf, String)>,
+    /// Root of the client, where relative paths begin.
+    pub(super) client_root: OnceLock<PathBuf>,
 }
 
 impl Policy {
@@ -31,9 +36,61 @@ impl Policy {
         &self.roots
     }
 
-    /// The first directory given: relative paths are below it.
+    /// The first directory given.
     pub fn project(&self) -> Option<&Root> {
         self.roots.first()
+    }
+
+    /// Lets relative paths begin at the first of these that is a directory and inside an allowed
+    /// one. Only the first call has an effect.
+    pub fn begin_at(&self, client_roots: &[PathBuf]) {
+        let directory = |path: &PathBuf| {
+            // Without `//` and `.`; a path with `..` would show up in replies.
+            let clean: PathBuf = path.components().collect();
+            let climbs = path.components().any(|part| part == Component::ParentDir);
+            let found = self
+                .read((clean.is_absolute() && !climbs).then_some(&clean)?)
+                .ok()?;
+            (found.kind() == FileKind::Directory).then_some(clean)
+        };
+        if let Some(root) = client_roots.iter().find_map(directory) {
+            tracing::info!(
+                "relative paths begin at {}, a root of the client",
+                show_path(&root)
+            );
+            let _ = self.client_root.set(root);
+        }
+    }
+
+    /// The root of the client, if it gave one.
+    pub fn client_root(&self) -> Option<&Path> {
+        self.client_root.get().map(PathBuf::as_path)
+    }
+
+    /// Directory where relative paths begin: the root of the client, else the first directory given.
+    pub fn base(&self) -> Option<&Path> {
+        self.client_root()
+            .or_else(|| self.project().map(Root::path))
+    }
+
+    /// Default working directory of programs: the root of the client if it is writable or nothing
+    /// is, else the first writable directory, else the first.
+    pub fn default_directory(&self) -> Option<&Path> {
+        let writable = || {
+            self.roots
+                .iter()
+                .find(|root| root.writable())
+                .map(Root::path)
+        };
+        let own = self.client_root().filter(|path| {
+            let above = self
+                .roots
+                .iter()
+                .filter(|root| path.starts_with(root.path()));
+            let innermost = above.max_by_key(|root| root.path().as_os_str().len());
+            innermost.is_some_and(Root::writable)
+        });
+        own.or_else(writable).or_else(|| self.base())
     }
 
     /// Other paths that the operator gave for allowed directories, through links, each with the

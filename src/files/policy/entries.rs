@@ -12,8 +12,8 @@ use super::resolve::{LastPart, WalkTarget};
 use super::rules::below;
 use super::spelling::Spelling;
 use super::{
-    AccessKind, Checked, Entry, FileKind, Policy, PolicyError, Write, exists_below, record_access,
-    split, touches,
+    AccessKind, Checked, Entry, FileKind, Policy, PolicyError, Write, access_record, exists_below,
+    record_access, split,
 };
 
 impl Policy {
@@ -69,7 +69,7 @@ impl Policy {
                 path: requested.into(),
             });
         }
-        touches::keep(real, &place);
+        access_record::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(
             spelling.into_path(),
@@ -110,7 +110,7 @@ impl Policy {
         };
         self.may_replace(requested, &place)?;
         self.may_change(requested, &place)?;
-        touches::keep(real, &place);
+        access_record::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(
             spelling.into_path(),

@@ -15,7 +15,7 @@ use replay_base::remaining_path::{RemainingPath, TooManyLinks};
 use rustix::fs::{CWD, FileType, Mode, fstat, openat, readlinkat, stat};
 use rustix::io::Errno;
 
-use super::defaults::{CONFIG, DOT_GIT, PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+use super::defaults::{CONFIG, DOT_GIT, PROTECTED_IN_REPOSITORIES, protected_by_default};
 use super::directories::Policy;
 use super::error::{AllowedList, GrantFlag, StartError};
 use super::linked_git;
@@ -238,6 +238,7 @@ impl Policy {
             mounts,
             linked,
             unfollowed,
+            client_root: std::sync::OnceLock::new(),
         };
         let unprotected = policy.unprotected_paths(restrictions.unprotect)?;
         let protected = policy.protected_paths(restrictions, &unprotected)?;
@@ -397,11 +398,7 @@ impl Policy {
                 .iter()
                 .filter(|name| **name != CONFIG);
             let git = git.map(|name| (root.path.join(DOT_GIT).join(name), "git"));
-            git.chain(
-                PROTECTED_BY_DEFAULT
-                    .iter()
-                    .map(|(name, who)| (root.path.join(name), *who)),
-            )
+            git.chain(protected_by_default().map(|(name, who)| (root.path.join(name), who)))
         })
     }
 

@@ -12,6 +12,7 @@
     reason = "policy is where paths become handles"
 )]
 
+mod access_record;
 mod defaults;
 mod directories;
 mod entries;
@@ -31,7 +32,6 @@ mod spelling;
 pub mod testing;
 #[cfg(test)]
 pub(crate) mod tests;
-mod touches;
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -42,7 +42,10 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
-pub use defaults::{PROTECTED_BY_DEFAULT, PROTECTED_IN_REPOSITORIES};
+pub use access_record::{
+    AccessKind, AccessRecord, Caller, TouchedPath, TouchedPaths, note, note_refusal,
+};
+pub use defaults::{PROTECTED_FOR_OTHERS, PROTECTED_IN_REPOSITORIES, protected_by_default};
 pub use directories::Policy;
 pub use error::{GrantFlag, PolicyError};
 pub use error::{Quoted, way_past};
@@ -55,7 +58,6 @@ pub use repositories::{Repositories, RepositoryPaths};
 pub use root::Root;
 pub use rules::{Cause, Hidden};
 pub(crate) use rules::{Id, Rules};
-pub use touches::{AccessKind, Caller, Touched, TouchedPath, note, note_refusal};
 
 use replay_base::limits::RESOLVE_RETRIES;
 use resolve::{Halt, LastPart, PATH_DIR, WalkTarget};
@@ -93,7 +95,7 @@ impl Policy {
     pub fn probe(&self, path: impl AsRef<Path>) -> Result<Checked<Read>, PolicyError> {
         let mut real = None;
         let file = self.open_to_read(path.as_ref(), &mut real)?;
-        if touches::is_watched() {
+        if access_record::is_watched() {
             note(
                 file.display_path(),
                 real,
@@ -308,7 +310,7 @@ impl Policy {
         if let Some((protected, _)) = self.rules.protected_below(&place).next() {
             return Err(self.protected_by(requested, &protected));
         }
-        touches::keep(real, &place);
+        access_record::keep(real, &place);
         let rules = Arc::clone(&self.rules);
         Ok(Checked::new(
             spelling.into_path(),
@@ -342,7 +344,7 @@ impl Policy {
             .map_err(|halt| self.halted(requested, &spelling, halt))?;
         let place = below(&spot.place, &spot.tail);
         self.may_change(requested, &place)?;
-        touches::keep(real, &place);
+        access_record::keep(real, &place);
         let blocked = spot.stuck.or(spot.found.is_some().then_some(Errno::NOTDIR));
         if let Some(errno) = blocked {
             return Err(PolicyError::inside(spelling.into_path(), errno));
@@ -367,7 +369,7 @@ impl Policy {
 
     /// Like `spell`, but the allowed directory need not exist.
     fn spell_unseen(&self, requested: &Path) -> Result<Spelling, PolicyError> {
-        Spelling::of(requested, self.project().map(Root::path))
+        Spelling::of(requested, self.base())
     }
 
     /// An error if the allowed directory of a spelling was deleted.
@@ -513,10 +515,10 @@ fn record_access<Use>(
 ) -> Result<Checked<Use>, PolicyError> {
     let mut real = None;
     let result = work(&mut real);
-    if touches::is_watched() {
+    if access_record::is_watched() {
         match &result {
             Ok(checked) => note(checked.display_path(), real, access(checked)),
-            Err(error) => touches::note_refusal(error),
+            Err(error) => access_record::note_refusal(error),
         }
     }
     result

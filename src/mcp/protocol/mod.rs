@@ -17,7 +17,9 @@ pub use json::escape_into;
 pub use message::{Id, Incoming, Refusal, Request, Response, parse};
 pub use meta::{Meta, SERVER_INFO_KEY};
 pub use render::{notification, render, rendered_length, reply_length};
-pub use reply::{Body, Content, Outcome, RpcError, ToolReply, Unsent, outside};
+pub use reply::{
+    Body, Content, Outcome, ReplyForm, RpcError, ToolReply, Unsent, outside, with_notes,
+};
 pub use revision::Revision;
 pub use syntax::fault;
 pub use trace::TraceContext;

@@ -4,6 +4,7 @@
 use std::io::Write as _;
 
 use replay_base::PROGRAM_NAME;
+use replay_clients::ReplyParts;
 use serde_json::{Value, json};
 
 use super::json::{escape_into, escaped_length};
@@ -51,7 +52,7 @@ pub fn rendered_length(outcome: &Outcome) -> usize {
 /// Length of a rendered tool reply in bytes, in the same way.
 pub fn reply_length(reply: &ToolReply) -> usize {
     let of = |content: &Content| match content {
-        Content::Text(text) => escaped_length(text),
+        Content::Text(text) | Content::Note(text) => escaped_length(text),
         Content::Image { data, .. } | Content::Audio { data, .. } => data.len(),
         Content::Blob { blob, .. } => blob.len(),
         Content::Link { uri, .. } => escaped_length(uri),
@@ -80,27 +81,21 @@ fn rpc_error(out: &mut Vec<u8>, error: &RpcError) {
 }
 
 fn tool_result(out: &mut Vec<u8>, reply: &ToolReply, revision: Revision) {
+    let form = reply.form;
+    let is_structured = form.parts != ReplyParts::Text && revision.has_structured();
+    let structured = is_structured
+        .then(|| reply.structured_with_notes())
+        .flatten();
     out.extend_from_slice(b"{\"content\":[");
-    let shown = reply
-        .content
-        .iter()
-        .filter(|block| revision.has_links() || !matches!(block, Content::Link { .. }));
-    for (index, block) in shown.enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        content(out, block, revision);
+    if form.parts != ReplyParts::Structured || structured.is_none() {
+        blocks(out, reply, revision);
     }
     out.push(b']');
-    if let Some(structured) = reply
-        .structured
-        .as_ref()
-        .filter(|_| revision.has_structured())
-    {
+    if let Some(structured) = structured {
         out.extend_from_slice(b",\"structuredContent\":");
         out.extend_from_slice(structured.as_bytes());
     }
-    if reply.is_error {
+    if reply.is_error && form.has_error {
         out.extend_from_slice(b",\"isError\":true");
     }
     if revision.is_stateless() {
@@ -110,6 +105,43 @@ fn tool_result(out: &mut Vec<u8>, reply: &ToolReply, revision: Revision) {
         meta(out, &reply.meta, revision);
     }
     out.push(b'}');
+}
+
+fn blocks(out: &mut Vec<u8>, reply: &ToolReply, revision: Revision) {
+    let form = reply.form;
+    let mut is_first = true;
+    let mut block = |out: &mut Vec<u8>, block: &Content| {
+        if !std::mem::take(&mut is_first) {
+            out.push(b',');
+        }
+        content(out, block, revision);
+    };
+    let is_text = |block: &&Content| block.as_text().is_some();
+    if form.has_one_block && reply.content.iter().any(|block| is_text(&block)) {
+        block(out, &Content::Text(joined(&reply.content)));
+    }
+    let shown = reply
+        .content
+        .iter()
+        .filter(|block| {
+            revision.has_links() && form.has_links || !matches!(block, Content::Link { .. })
+        })
+        .filter(|block| !form.has_one_block || !is_text(block));
+    for other in shown {
+        block(out, other);
+    }
+}
+
+/// Joins the texts of a reply; each ends with a line feed.
+fn joined(content: &[Content]) -> String {
+    let mut all = String::new();
+    for text in content.iter().filter_map(Content::as_text) {
+        all.push_str(text);
+        if !text.ends_with('\n') {
+            all.push('\n');
+        }
+    }
+    all
 }
 
 fn meta(out: &mut Vec<u8>, members: &[(&'static str, Value)], revision: Revision) {
@@ -138,7 +170,7 @@ fn meta(out: &mut Vec<u8>, members: &[(&'static str, Value)], revision: Revision
 
 fn content(out: &mut Vec<u8>, block: &Content, revision: Revision) {
     match block {
-        Content::Text(text) => {
+        Content::Text(text) | Content::Note(text) => {
             out.extend_from_slice(b"{\"type\":\"text\",\"text\":");
             escape_into(out, text);
             out.push(b'}');

@@ -1,9 +1,12 @@
 //! Results of requests, before they are rendered for a revision.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use replay_base::budget::Share;
-use serde_json::Value;
+use replay_clients::ReplyParts;
+use serde_json::{Value, json};
 
 use super::code::Code;
 
@@ -12,6 +15,8 @@ use super::code::Code;
 pub enum Content {
     /// Text for the model.
     Text(String),
+    /// A note on the reply, in brackets: what was cut, changed, refused or not found.
+    Note(String),
     /// A picture; every revision has this block.
     Image {
         /// Base64.
@@ -55,13 +60,49 @@ impl Content {
         Self::Text(text.into())
     }
 
+    /// Returns a note; the brackets are added.
+    pub fn note(note: impl Display) -> Self {
+        Self::Note(format!("[{note}]"))
+    }
+
+    /// Returns its text, if it is for reading.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Note(text) => Some(text),
+            Self::Image { .. } | Self::Audio { .. } | Self::Link { .. } | Self::Blob { .. } => None,
+        }
+    }
+
     /// Length in bytes of its text or data.
     pub fn length(&self) -> usize {
         match self {
-            Self::Text(text) => text.len(),
+            Self::Text(text) | Self::Note(text) => text.len(),
             Self::Image { data, .. } | Self::Audio { data, .. } => data.len(),
             Self::Blob { blob, .. } => blob.len(),
             Self::Link { uri, .. } => uri.len(),
+        }
+    }
+}
+
+/// Parts of a tool's result that a client is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyForm {
+    pub parts: ReplyParts,
+    /// True joins all text to one block, which ends with a line feed.
+    pub has_one_block: bool,
+    /// False leaves out `resource_link`.
+    pub has_links: bool,
+    /// False leaves out `isError`.
+    pub has_error: bool,
+}
+
+impl Default for ReplyForm {
+    fn default() -> Self {
+        Self {
+            parts: ReplyParts::Both,
+            has_one_block: false,
+            has_links: true,
+            has_error: true,
         }
     }
 }
@@ -71,16 +112,25 @@ impl Content {
 pub struct ToolReply {
     /// At least one block.
     pub content: Vec<Content>,
+    /// Notes that stand in a text of `content`. With the blocks of notes they are a member of the
+    /// structured part, since some clients pass on that alone.
+    pub notes: Vec<String>,
+    /// Notes that the client needs once in a session. The server moves them to `content`.
+    pub once: Vec<String>,
     /// JSON text that matches the tool's output schema; sent from 2025-06-18 on.
     pub structured: Option<String>,
     /// Members of the result's `_meta`.
     pub meta: Vec<(&'static str, Value)>,
     /// `true` if the tool ran and failed in a way that the model should see.
     pub is_error: bool,
+    /// `true` if it failed only since a program that it ran did.
+    pub has_exited: bool,
+    /// Parts of it that the client is sent. Observers see all.
+    pub form: ReplyForm,
     /// Error code, for observers. No revision sends it as part of a result.
     pub code: Option<Code>,
     /// Undo number of the changes, and their size. For observers; no revision sends it.
-    pub undo: Option<Value>,
+    pub undo: Option<Box<Value>>,
     /// Changes to files that programs outside the sandbox run. For observers; no revision sends it
     /// in this form.
     pub outside: Option<Box<Value>>,
@@ -89,6 +139,38 @@ pub struct ToolReply {
     pub started: Option<String>,
     /// Share of the memory budget for a long reply, rendered text included.
     pub held: Option<Arc<Share>>,
+}
+
+impl ToolReply {
+    /// Iterates over all notes, without their brackets.
+    pub fn all_notes(&self) -> impl Iterator<Item = &str> {
+        let blocks = self.content.iter().filter_map(|block| match block {
+            Content::Note(note) => note.strip_prefix('[')?.strip_suffix(']'),
+            _ => None,
+        });
+        self.notes.iter().map(String::as_str).chain(blocks)
+    }
+
+    /// Returns the structured part with the notes, as JSON text.
+    pub fn structured_with_notes(&self) -> Option<Cow<'_, str>> {
+        let structured = self.structured.as_deref()?;
+        Some(with_notes(structured, self.all_notes()))
+    }
+}
+
+/// Adds notes to a JSON object, as the member `notes`.
+pub fn with_notes<'a, 'n>(
+    object: &'a str,
+    notes: impl IntoIterator<Item = &'n str>,
+) -> Cow<'a, str> {
+    let notes: Vec<&str> = notes.into_iter().collect();
+    match object.strip_suffix('}') {
+        Some(members) if !notes.is_empty() => {
+            let comma = if members.ends_with('{') { "" } else { "," };
+            Cow::Owned(format!("{members}{comma}\"notes\":{}}}", json!(notes)))
+        }
+        _ => Cow::Borrowed(object),
+    }
 }
 
 /// The result of a request that succeeded.

@@ -8,21 +8,11 @@ use replay_base::budget::Account;
 use replay_base::cancel::CancelToken;
 
 use super::level::Level;
-use super::session_state::SessionState;
+use super::session_state::{ClientInfo, SessionState};
 use crate::protocol::{Id, Outcome, Request, Response, Revision, TraceContext};
 
 /// Work that gets a function to send bytes.
 pub type ExclusiveWork<'a> = dyn FnMut(&mut dyn FnMut(&[u8])) + 'a;
-
-/// Format of a tool's failure on handshake revisions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ErrorStyle {
-    /// JSON-RPC errors with the documented codes.
-    #[default]
-    Codes,
-    /// Results with `isError`, for clients that hide protocol errors from their model.
-    Results,
-}
 
 /// Cost class of a call, which decides the thread that serves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +74,8 @@ pub struct Ticket {
     pub level: Option<Level>,
     /// The client's trace context.
     pub trace: Option<TraceContext>,
+    /// Name and version of a stateless client; a session knows those of others.
+    pub client: Option<Box<ClientInfo>>,
 }
 
 /// One admitted request with its context.
@@ -95,6 +87,13 @@ pub struct AdmittedRequest<'a> {
     pub request: &'a Request<'a>,
     /// Destination of messages before the reply.
     pub outbox: &'a dyn Outbox,
+}
+
+impl AdmittedRequest<'_> {
+    /// Returns the name and version that the client gives of itself.
+    pub fn client(&self) -> Option<&ClientInfo> {
+        self.ticket.client.as_deref().or(self.session.client())
+    }
 }
 
 /// A service: answers requests of any number of sessions, concurrently.

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::in_flight::{InFlight, RequestState, StuckRequest};
 use super::service::{AdmittedRequest, Outbox, Service, Ticket};
-use super::session_state::{SessionState, stateless_revisions};
+use super::session_state::{ClientInfo, SessionState, stateless_revisions};
 use crate::protocol::{Code, Id, Meta, Outcome, Request, Response, Revision, RpcError};
 
 /// One client of a service.
@@ -109,6 +109,7 @@ impl Session {
             self.state.level()
         };
         let trace = meta.trace();
+        let client = meta.client_info.and_then(ClientInfo::parse).map(Box::new);
         let weight = self.service.weight(request);
         let (admitted, progress_token) = (Instant::now(), meta.progress_token);
         Admission::Admitted(Ticket {
@@ -120,6 +121,7 @@ impl Session {
             progress_token,
             level,
             trace,
+            client,
         })
     }
 

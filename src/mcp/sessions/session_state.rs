@@ -1,5 +1,7 @@
 //! State of a session: revision, log level, name and client.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -11,6 +13,9 @@ use serde_json::value::RawValue;
 use super::level::Level;
 use crate::protocol::{Body, Code, Outcome, Revision, RpcError};
 
+/// Notes of a session that are remembered.
+const MAX_TOLD_NOTES: usize = 1000;
+
 #[derive(Debug)]
 pub struct SessionState {
     /// Index into [`Revision::ALL`] of the negotiated revision.
@@ -18,6 +23,8 @@ pub struct SessionState {
     level: Mutex<Option<Level>>,
     name: OnceLock<Arc<str>>,
     client: OnceLock<ClientInfo>,
+    /// Hashes of the notes that the client was told.
+    told: Mutex<HashSet<u64>>,
 }
 
 /// Client name and version, cut if long; not verified.
@@ -29,7 +36,31 @@ pub struct ClientInfo {
     pub version: String,
 }
 
+impl ClientInfo {
+    /// Reads it from a request; `None` if it is malformed.
+    pub(super) fn parse(raw: &RawValue) -> Option<Self> {
+        let Self {
+            mut name,
+            mut version,
+        } = serde_json::from_str(raw.get()).ok()?;
+        name.truncate(name.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+        version.truncate(version.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
+        Some(Self { name, version })
+    }
+}
+
 impl SessionState {
+    /// Returns true if the client was not told this note yet, and remembers it.
+    pub fn tells_first(&self, note: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        note.hash(&mut hasher);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() >= MAX_TOLD_NOTES {
+            told.clear();
+        }
+        told.insert(hasher.finish())
+    }
+
     /// Creates the state of a client that negotiated this revision.
     pub fn of(revision: Revision) -> Self {
         let state = Self {
@@ -37,6 +68,7 @@ impl SessionState {
             level: Mutex::new(None),
             name: OnceLock::new(),
             client: OnceLock::new(),
+            told: Mutex::default(),
         };
         state.negotiate(revision);
         state
@@ -73,23 +105,17 @@ impl SessionState {
     /// Negotiates a revision with a client that opens a session, and returns it.
     pub fn negotiate_with(&self, params: Option<&RawValue>) -> Revision {
         #[derive(Deserialize)]
-        struct Params {
+        struct Params<'a> {
             #[serde(rename = "protocolVersion")]
             protocol_version: Value,
-            #[serde(rename = "clientInfo", default)]
-            client_info: Value,
+            #[serde(rename = "clientInfo", borrow, default)]
+            client_info: Option<&'a RawValue>,
         }
         // Malformed parameters get the newest handshake revision instead of an error.
-        let params = params.and_then(|raw| serde_json::from_str::<Params>(raw.get()).ok());
+        let params = params.and_then(|raw| serde_json::from_str::<Params<'_>>(raw.get()).ok());
         let requested = params.and_then(|params| {
-            if let Ok(ClientInfo {
-                mut name,
-                mut version,
-            }) = serde_json::from_value(params.client_info)
-            {
-                name.truncate(name.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
-                version.truncate(version.floor_char_boundary(MAX_SPAN_TEXT_BYTES));
-                let _ = self.client.set(ClientInfo { name, version });
+            if let Some(client) = params.client_info.and_then(ClientInfo::parse) {
+                let _ = self.client.set(client);
             }
             Revision::parse(params.protocol_version.as_str()?)
         });

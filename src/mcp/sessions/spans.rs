@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::service::{AdmittedRequest, Service};
 use super::session_state::ClientInfo;
-use crate::protocol::{Body, Code, Meta, Outcome};
+use crate::protocol::{Body, Code, Outcome};
 use crate::telemetry::{Begun, Failure, Tracer};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,12 +74,8 @@ impl Traced {
             // The public name, not the secret session id.
             span.set("mcp.session.id", name.to_string());
         }
-        let own = Meta::of(request.params)
-            .ok()
-            .and_then(|meta| meta.client_info);
-        let own = own.and_then(|raw| serde_json::from_str::<ClientInfo>(raw.get()).ok());
         // The conventions define no attribute for it.
-        if let Some(ClientInfo { name, version }) = own.as_ref().or(session.client()) {
+        if let Some(ClientInfo { name, version }) = ticket.client.as_deref().or(session.client()) {
             span.set("mcp.client.name", name.clone());
             span.set("mcp.client.version", version.clone());
         }

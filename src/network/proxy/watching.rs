@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use replay_files::policy::{Caller, Touched};
+use replay_files::policy::{AccessRecord, Caller};
 use replay_sandbox::exec::ProgramName;
 
 use replay_network::rules::Transport;
@@ -47,7 +47,7 @@ impl Origin {
     pub fn of(title: &str) -> Self {
         Self {
             title: title.to_owned(),
-            caller: Touched::current().and_then(|touched| touched.caller()),
+            caller: AccessRecord::current().and_then(|touched| touched.caller()),
         }
     }
 }

@@ -7,6 +7,8 @@ pub struct HostSet {
     pub names: &'static [&'static str],
     /// Purpose of the set.
     pub about: &'static str,
+    /// Files of a project that needs the set.
+    pub signs: &'static [&'static str],
     pub rules: &'static [&'static str],
 }
 
@@ -14,16 +16,19 @@ pub const SETS: &[HostSet] = &[
     HostSet {
         names: &["npm"],
         about: "packages of npm, pnpm and yarn",
+        signs: &["package.json"],
         rules: &["registry.npmjs.org:443", "registry.yarnpkg.com:443"],
     },
     HostSet {
         names: &["pypi", "python"],
         about: "packages of pip, uv and poetry",
+        signs: &["pyproject.toml", "requirements.txt", "setup.py"],
         rules: &["pypi.org:443", "files.pythonhosted.org:443"],
     },
     HostSet {
         names: &["crates", "rust"],
         about: "crates of cargo",
+        signs: &["Cargo.toml"],
         rules: &[
             "index.crates.io:443",
             "static.crates.io:443",
@@ -33,16 +38,19 @@ pub const SETS: &[HostSet] = &[
     HostSet {
         names: &["go"],
         about: "modules of go",
+        signs: &["go.mod"],
         rules: &["proxy.golang.org:443", "sum.golang.org:443"],
     },
     HostSet {
         names: &["debian"],
         about: "packages of apt",
+        signs: &[],
         rules: &["deb.debian.org", "security.debian.org"],
     },
     HostSet {
         names: &["github"],
         about: "repositories, releases and the API of GitHub",
+        signs: &[],
         rules: &[
             "github.com:443",
             "github.com:22",
@@ -54,6 +62,7 @@ pub const SETS: &[HostSet] = &[
     HostSet {
         names: &["docker"],
         about: "images of Docker Hub",
+        signs: &[],
         rules: &[
             "registry-1.docker.io:443",
             "auth.docker.io:443",

@@ -66,7 +66,12 @@ impl Kernel for Driver {
             .end_entry(&exec::title(TOOL_NAME, code), account)?;
         // Changes between two cells may be the work of other processes.
         let earlier = self.line.resident.take_denied();
-        let is_own = |denied: &Denied| !matches!(denied, Denied::Network | Denied::Protected(_));
+        let is_own = |denied: &Denied| {
+            !matches!(
+                denied,
+                Denied::Network | Denied::NetworkOfSome | Denied::Protected(_)
+            )
+        };
         cell.denied = earlier.into_iter().filter(is_own).collect();
         let begun = Instant::now();
         {
@@ -179,7 +184,7 @@ impl Kernel for Driver {
         let mut denied = self.line.resident.take_denied();
         if !work.is_alone() {
             // The kernel does not tell which of them looked for a network.
-            denied.retain(|denied| *denied != Denied::Network);
+            denied.iter_mut().for_each(Denied::blame_others_too);
         }
         denied.extend(self.line.resident.blocked());
         for denied in denied {

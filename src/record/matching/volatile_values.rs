@@ -18,9 +18,40 @@ use crate::redact;
 const NEAR: Duration = Duration::from_hours(26);
 /// Minimum length of a random token.
 const TOKEN_CHARS: usize = 16;
-/// The character class of a token (lower case, upper case, digit) changes at least once in this
-/// many characters.
-const CHANGES_IN: usize = 4;
+/// Minimum score of a token, exclusive (see [`randomness`]).
+///
+/// 15 of 20,000 tokens of 22 characters are below. 0.6 % of 380,000 names in Debian and in Rust
+/// sources are above.
+const MIN_TOKEN_SCORE: i32 = 20;
+/// The 200 most frequent pairs of letters in names: for each letter from `a` to `z` those after it.
+const FREQUENT_PAIRS: [&[u8]; 26] = [
+    b"bcdgilmnprstu",
+    b"aeilu",
+    b"acehiklortuy",
+    b"adeios",
+    b"acdefglmnpqrstvx",
+    b"aefilo",
+    b"ceirs",
+    b"aeo",
+    b"abcdefglmnoprstvz",
+    b"e",
+    b"e",
+    b"adeilopstu",
+    b"aeimop",
+    b"acdefginostv",
+    b"bcdgjlmnoprstuvw",
+    b"adehiloprstu",
+    b"u",
+    b"acdegikmorstuvy",
+    b"acehikloprstu",
+    b"acehioprstuy",
+    b"bdeilmnprst",
+    b"aei",
+    b"io",
+    b"t",
+    b"p",
+    b"",
+];
 /// Length of a ULID, and of an object id in hexadecimal (`MongoDB`).
 const ULID_CHARS: usize = 26;
 const OBJECT_ID_CHARS: usize = 24;
@@ -285,34 +316,47 @@ fn is_of_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
 }
 
-/// Returns true if a word looks random: digits, or upper and lower case, are mixed as in no name.
-/// Hexadecimal words of this length are never names.
+/// Returns true for a word that looks random: long, with rare pairs of letters or frequent changes
+/// between digits and cases. Hexadecimal words of this length are never names.
 fn is_token(word: &[u8]) -> bool {
-    let kinds: [fn(&u8) -> bool; 3] = [
-        u8::is_ascii_lowercase,
-        u8::is_ascii_uppercase,
-        u8::is_ascii_digit,
-    ];
-    let kind = |byte: &u8| kinds.iter().position(|is_one| is_one(byte));
-    let changes = word
+    let is_hex = word.iter().any(u8::is_ascii_digit) && word.iter().all(u8::is_ascii_hexdigit);
+    let score: i32 = word
         .windows(2)
-        .filter(|two| kind(&two[0]) != kind(&two[1]))
-        .count();
-    let marks = word.iter().filter(|byte| b"-_".contains(byte)).count();
-    // Words between marks change class only there.
-    let is_mixed = |changes_in: usize| changes * changes_in >= word.len() + 2 * changes_in * marks;
-    let digits = word.iter().filter(|byte| byte.is_ascii_digit()).count();
-    // Capitalized words have no two capitals in a row, and words in upper case rarely change class.
-    let capitals = word
-        .windows(2)
-        .filter(|two| two.iter().all(u8::is_ascii_uppercase))
-        .count();
-    let is_hex = digits > 0 && word.iter().all(u8::is_ascii_hexdigit);
+        .map(|pair| randomness(pair[0], pair[1]))
+        .sum();
+    let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
+    // Words in capitals are names, such as a pair of currencies.
+    let is_mixed =
+        has(u8::is_ascii_digit) || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     word.len() >= TOKEN_CHARS
-        && (is_hex
-            || digits > 1 && is_mixed(CHANGES_IN)
-            || capitals > 1 && is_mixed(CHANGES_IN - 1))
-        && word.iter().any(u8::is_ascii_alphabetic)
+        && (is_hex || is_mixed && score > MIN_TOKEN_SCORE)
+        && has(u8::is_ascii_alphabetic)
+}
+
+/// Returns the evidence that two neighbours are of a random token and not of a name.
+///
+/// The unit is a tenth of the natural logarithm of the ratio of the two frequencies.
+fn randomness(one: u8, other: u8) -> i32 {
+    let letters = if one.is_ascii_alphabetic() && other.is_ascii_alphabetic() {
+        let at = usize::from(one.to_ascii_lowercase() - b'a');
+        let is_frequent = FREQUENT_PAIRS[at].contains(&other.to_ascii_lowercase());
+        if is_frequent { -11 } else { 20 }
+    } else {
+        0
+    };
+    let kind = |byte: u8| match byte {
+        b'a'..=b'z' => 'a',
+        b'A'..=b'Z' => 'A',
+        b'0'..=b'9' => '0',
+        _ => '-',
+    };
+    let classes = match (kind(one), kind(other)) {
+        ('-', _) | (_, '-') | ('A', 'a' | 'A') => 0,
+        ('a', 'a') => -7,
+        ('0', '0') => -12,
+        _ => 15,
+    };
+    letters + classes
 }
 
 /// Pairs of values in this replay and in the recordings.

@@ -171,10 +171,12 @@ impl Foreground<'_> {
     }
 
     /// Runs a command like [`Foreground::run`], until the time limit. Then `place` is asked for a
-    /// background slot. With one, the command goes on there without a time limit; else it is ended.
+    /// background slot. With one, the command goes on there for `rest`. Else the call waits for
+    /// `rest`, if there is any, and then the command is ended.
     pub fn run_or_hand_over<'b>(
         &self,
         command: &Command<'_>,
+        mut rest: Option<Duration>,
         place: &mut dyn FnMut() -> Option<BackgroundPlace<'b>>,
         on_progress: &mut dyn FnMut(Duration, Stage),
     ) -> Result<Waited, ExecError> {
@@ -183,9 +185,13 @@ impl Foreground<'_> {
             if let Some(outcome) = attended.attend(command, on_progress)? {
                 return Ok(Waited::Over(outcome));
             }
-            match place() {
-                Some(place) => return attended.hand_over(command, place).map(Waited::HandedOver),
-                None => attended.course.time_out(),
+            match (place(), rest.take()) {
+                (Some(place), rest) => {
+                    let handed = attended.hand_over(command, place, rest);
+                    return handed.map(Waited::HandedOver);
+                }
+                (None, Some(rest)) => attended.course.limit_to(Some(rest)),
+                (None, None) => attended.course.time_out(),
             }
         }
     }
@@ -402,10 +408,12 @@ impl ForegroundRun<'_> {
     }
 
     fn hand_over(
-        self,
+        mut self,
         command: &Command<'_>,
         place: BackgroundPlace<'_>,
+        rest: Option<Duration>,
     ) -> Result<HandedOver, ExecError> {
+        self.course.limit_to(rest);
         let [(stdout, out), (stderr, err)] = self.captured.map(Capture::finish_whole_characters);
         let partial = [out, err];
         let read = stdout.total_bytes + stderr.total_bytes;
@@ -413,11 +421,7 @@ impl ForegroundRun<'_> {
             .course
             .streams
             .terminal_input(command.terminal.is_some())?;
-        let course = RunningCommand {
-            countdown: self.course.countdown.unlimited(),
-            ..self.course
-        };
-        let command = place.fill(command, course, input, self.started, partial, read)?;
+        let command = place.fill(command, self.course, input, self.started, partial, read)?;
         Ok(HandedOver {
             command,
             stdout,

@@ -120,7 +120,7 @@ impl Job {
                 if let Event::Ended { denied, .. } = &mut event {
                     if !self.others.is_quiet() {
                         // The kernel does not tell which of them used the network.
-                        denied.retain(|denied| *denied != Denied::Network);
+                        denied.iter_mut().for_each(Denied::blame_others_too);
                     }
                     if let Some(guarded) = &self.guarded {
                         guarded.settle();
@@ -232,9 +232,9 @@ impl Countdown {
         Ok(())
     }
 
-    /// Removes the time limit.
-    pub(super) fn unlimited(self) -> Self {
-        Self::new(None, self.grace)
+    /// Replaces the time limit by one from now on.
+    pub(super) fn limit_to(&mut self, rest: Option<Duration>) {
+        *self = Self::new(rest, self.grace);
     }
 
     /// Sends this signal, unless one was sent before: some programs exit at once on a second one.

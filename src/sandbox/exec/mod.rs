@@ -102,9 +102,12 @@ pub struct Outcome {
     pub would_change: Option<DryRunReport>,
 }
 
-/// Returns the title of a tool's command in the journal.
+/// Returns the title of a tool's command in the journal; of an empty line the tool alone.
 pub fn title(tool: &str, line: &str) -> String {
     let line = line.lines().next().unwrap_or_default();
+    if line.is_empty() {
+        return tool.to_owned();
+    }
     format!(
         "{tool}: {}",
         &line[..line.floor_char_boundary(JOURNAL_TITLE_BYTES)]
@@ -254,6 +257,19 @@ fn describe_exit(exit: Exit) -> String {
 }
 
 impl Command<'_> {
+    /// Returns the subject of the call if the tool made the line itself, else the line.
+    fn told(&self) -> &str {
+        let is_made = |subject: &&str| {
+            subject.is_empty()
+                || !self
+                    .line
+                    .trim_start()
+                    .starts_with(subject.trim_end_matches('…'))
+        };
+        let subject = self.changes.subject();
+        subject.filter(is_made).unwrap_or(self.line)
+    }
+
     /// Returns the request for the launcher. Fails if the kernel would reject the line.
     fn request(&self, stdin: bool, announce: bool) -> Result<Request, ExecError> {
         if let Some(offset) = self.line.bytes().position(|byte| byte == 0) {
@@ -280,7 +296,7 @@ impl Command<'_> {
             stays: false,
             intercept: None,
             guard: Guard::default(),
-            title: title(self.changes.title(), self.line),
+            title: title(self.changes.title(), self.told()),
             call: self.changes.lend(),
             is_dry_run: false,
         })

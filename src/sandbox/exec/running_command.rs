@@ -2,7 +2,7 @@
 //! its time limit and waits for its end.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
@@ -40,6 +40,11 @@ impl RunningCommand {
     }
 
     /// Ends the command at its time limit: SIGTERM now, SIGKILL after the grace period.
+    /// Replaces the time limit by one from now on.
+    pub(super) fn limit_to(&mut self, rest: Option<Duration>) {
+        self.countdown.limit_to(rest);
+    }
+
     pub(super) fn time_out(&mut self) {
         self.timed_out = true;
         self.countdown.terminate(&self.job, Signal::SIGTERM);

@@ -653,7 +653,12 @@ fn time_limit_hands_command_over_to_background() {
     let (all, running, cancel) = (backgrounds(1), Slots::new(1), CancelToken::new());
     let foreground = foreground(&launcher, Duration::from_millis(100), &running, &cancel);
     let waited = foreground
-        .run_or_hand_over(&command("a line"), &mut || all.place().ok(), &mut |_, _| {})
+        .run_or_hand_over(
+            &command("a line"),
+            None,
+            &mut || all.place().ok(),
+            &mut |_, _| {},
+        )
         .unwrap();
     let Waited::HandedOver(HandedOver {
         command,
@@ -701,7 +706,7 @@ fn time_limit_without_background_slot_ends_command() {
     let (running, cancel) = (Slots::new(1), CancelToken::new());
     let foreground = foreground(&launcher, Duration::from_millis(100), &running, &cancel);
     let waited = foreground
-        .run_or_hand_over(&command("a line"), &mut || None, &mut |_, _| {})
+        .run_or_hand_over(&command("a line"), None, &mut || None, &mut |_, _| {})
         .unwrap();
     let Waited::Over(outcome) = waited else {
         panic!("{waited:?}")

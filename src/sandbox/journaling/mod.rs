@@ -14,10 +14,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use nix::unistd::Pid;
 use replay_files::journal::{
     Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,
 };
 use replay_sys::seccomp::Notification;
+use replay_sys::shares_descriptors;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
@@ -25,7 +27,7 @@ use super::broker::Witness;
 use super::caller::Caller;
 use super::denied::Denied;
 use super::fault::{Fault, StepContext};
-use super::kill_scope::each_descendant;
+use super::kill_scope::{each_descendant, threads};
 use super::plan::{CanonicalPath, PlannedJournal};
 use super::system_call::{Object, PathArgument, SystemCall};
 use super::wire::Changed;
@@ -188,6 +190,8 @@ const TOO_MANY_OPENED: &str = "more files were opened than can be watched; a des
 const REFUSED: &str = "a change was refused, since it could not be undone: ";
 const MOVED_AWAY: &str =
     "a file was moved or deleted; a descriptor in transit over a socket may still change it";
+const LOST_NAME: &str = "a program holds a file open whose name was deleted; undo cannot restore \
+    what it writes there";
 
 /// Reason that a change was not journaled.
 enum Unnoted {
@@ -348,15 +352,17 @@ impl CommandJournal<'_> {
     /// Records files that programs have open for writing. Later writes to them cause no
     /// notification.
     fn note_held(&mut self) {
-        let held = each_descendant().flat_map(|pid| {
-            let caller = Caller::new(pid.as_raw().cast_unsigned());
-            let mapped = caller.mapped().into_iter().map(|file| (file, false));
-            caller.written().into_iter().chain(mapped)
-        });
-        let held: Vec<(OwnedFd, bool)> = held.collect();
-        if each_descendant()
-            .any(|pid| Caller::new(pid.as_raw().cast_unsigned()).has_queued_descriptors())
-        {
+        let mut held: Vec<(OwnedFd, bool)> = Vec::new();
+        let mut has_queued = false;
+        for pid in each_descendant().map(|pid| pid.as_raw().cast_unsigned()) {
+            let process = Caller::new(pid);
+            held.extend(process.mapped().into_iter().map(|file| (file, false)));
+            for caller in with_own_descriptors(process) {
+                held.extend(caller.written());
+                has_queued |= caller.has_queued_descriptors();
+            }
+        }
+        if has_queued {
             self.note_opened();
         }
         for (file, appends) in held {
@@ -366,10 +372,13 @@ impl CommandJournal<'_> {
                 Writing::Anywhere
             };
             let noted = match self.places.of_object(file) {
-                Ok(target) => match self.unknown(self.content(target, writing)) {
-                    Ok(Some(note)) => self.record(&note),
-                    Ok(None) | Err(_) => Ok(()),
-                },
+                Ok(target) => {
+                    let note = self.content(target, writing);
+                    match self.unknown(note) {
+                        Ok(Some(note)) => self.record(&note),
+                        Ok(None) | Err(_) => Ok(()),
+                    }
+                }
                 Err(Unplaced::ByUs(errno)) => Err(unplaced(errno)),
                 Err(Unplaced::ByAnybody | Unplaced::Refused(_)) => Ok(()),
             };
@@ -480,7 +489,6 @@ impl CommandJournal<'_> {
 
     /// Returns the note to journal before a call proceeds.
     fn note_of(&mut self, caller: &Caller, mutation: Mutation) -> Result<Option<Note>, Unplaced> {
-        let recorder = self.recorder.as_ref();
         let places = &mut self.places;
         let mut named = |at: PathArgument| places.of_name(caller, &caller.path(at, false)?);
         let note = match mutation {
@@ -554,7 +562,7 @@ impl CommandJournal<'_> {
                 let found = open_of(caller, fd)?;
                 let is_known =
                     |recorder: &Recorder| recorder.knows_content(found.id, Writing::Anywhere);
-                if !found.is_file() || recorder.is_some_and(is_known) {
+                if !found.is_file() || self.recorder.as_ref().is_some_and(is_known) {
                     return Ok(None);
                 }
                 let target = places.of(caller, Object::Descriptor(fd))?;
@@ -563,16 +571,17 @@ impl CommandJournal<'_> {
             Mutation::Metadata(object) => {
                 if let Object::Descriptor(fd) = object {
                     let id = open_of(caller, fd)?.id;
-                    if recorder.is_some_and(|recorder| recorder.knows_metadata(id)) {
+                    let is_known = |recorder: &Recorder| recorder.knows_metadata(id);
+                    if self.recorder.as_ref().is_some_and(is_known) {
                         return Ok(None);
                     }
                 }
                 match places.of(caller, object)? {
                     Target::Spot(spot) => Some(Note::Metadata(spot)),
-                    Target::Nameless(object) if self.has(&object)? => {
-                        Some(Note::MetadataOf(object))
+                    Target::Nameless(object) => {
+                        self.recorded_nameless(object)?.map(Note::MetadataOf)
                     }
-                    Target::Nameless(_) | Target::Nothing => None,
+                    Target::Nothing => None,
                 }
             }
         };
@@ -580,27 +589,33 @@ impl CommandJournal<'_> {
     }
 
     /// Returns the note for a change of content.
-    fn content(&self, target: Target, writing: Writing) -> Option<Note> {
+    fn content(&mut self, target: Target, writing: Writing) -> Option<Note> {
         match target {
             Target::Spot(spot) => {
                 let is_file = spot.stat().is_some_and(|found| found.is_file());
                 is_file.then_some(Note::Content(spot, writing))
             }
-            Target::Nameless(object) if self.has(&object) == Ok(true) => {
-                Some(Note::ContentOf(object))
-            }
-            Target::Nameless(_) | Target::Nothing => None,
+            Target::Nameless(object) => self
+                .recorded_nameless(object)
+                .ok()
+                .flatten()
+                .map(Note::ContentOf),
+            Target::Nothing => None,
         }
     }
 
-    /// Returns true if the journal has a record of an object. The object may have no name except a
-    /// hard link in the store.
-    fn has(&self, object: &OwnedFd) -> Result<bool, Errno> {
-        let id = stat_of(object)?.id;
-        Ok(self
-            .recorder
-            .as_ref()
-            .is_some_and(|recorder| recorder.has(id)))
+    /// Returns an object that lost its name if the entry has a record of it. Else it may have other
+    /// names, which nobody knows, and a change of it is reported.
+    fn recorded_nameless(&mut self, object: OwnedFd) -> Result<Option<OwnedFd>, Errno> {
+        let found = stat_of(&object)?;
+        let has = |recorder: &Recorder| recorder.has(found.id);
+        if self.recorder.as_ref().is_some_and(has) {
+            return Ok(Some(object));
+        }
+        if found.links > 0 {
+            self.fault.get_or_insert_with(|| LOST_NAME.to_owned());
+        }
+        Ok(None)
     }
 
     fn record(&mut self, note: &Note) -> Result<(), JournalError> {
@@ -632,6 +647,18 @@ impl CommandJournal<'_> {
             Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
         }
     }
+}
+
+/// Returns the threads of a process that have a table of descriptors of their own, with its first
+/// thread (clone(2), `CLONE_FILES`).
+fn with_own_descriptors(process: Caller) -> Vec<Caller> {
+    let pid = process.pid();
+    let others = threads(Pid::from_raw(pid.cast_signed())).into_iter();
+    let others = others.map(|thread| thread.as_raw().cast_unsigned());
+    let others = others.filter(|thread| *thread != pid && !shares_descriptors(pid, *thread));
+    std::iter::once(process)
+        .chain(others.map(Caller::new))
+        .collect()
 }
 
 /// Returns the status of a caller's descriptor.

@@ -278,9 +278,13 @@ impl Places {
 
     /// A directory of a root, by a handle of whatever mount.
     fn directory(&mut self, dir: &OwnedFd) -> Result<Option<Arc<Directory>>, Unplaced> {
-        let id = stat_of(dir)?.id;
+        let Stat { id, links, .. } = stat_of(dir)?;
         if let Some(known) = self.known.get(&(id.0, id.1)) {
             return Ok(Some(Arc::clone(known)));
+        }
+        if links == 0 {
+            // No name can be made in a deleted directory.
+            return Err(Unplaced::ByAnybody);
         }
         // The caller is there already.
         let path = path_of(dir).map_err(Unplaced::ByUs)?;

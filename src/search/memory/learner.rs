@@ -225,7 +225,7 @@ impl Shared {
             threads: Some(1),
             order: Order::Names,
             max_depth: MAX_WALK_DEPTH,
-            respect_gitignore: false,
+            skip_ignored: false,
             above: &[],
             account: None,
             cancel: &self.stop,

@@ -114,7 +114,7 @@ impl Tree {
             globs: None,
             exclude: &[],
             types: &[],
-            respect_gitignore: false,
+            skip_ignored: false,
             room: None,
         };
         let scope = Scope::new(&self.policy, asked).unwrap();
@@ -201,7 +201,7 @@ impl Tree {
             threads: Some(1),
             order: Order::Paths,
             max_depth: 9,
-            respect_gitignore: false,
+            skip_ignored: false,
             above: &[],
             account: None,
             cancel: &CancelToken::new(),

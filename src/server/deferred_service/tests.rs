@@ -58,6 +58,8 @@ fn greet_stops_at_first_tool_call() {
     let front = Front::new(
         Registry::declared(&[Toolset::Files], false, false),
         String::new(),
+        ClientSelection::default(),
+        true,
     );
     let coming = StartingService::new(front, Account::default());
     let limits = Limits {
@@ -98,6 +100,8 @@ fn starting_service_refuses_tool_calls() {
     let front = Front::new(
         Registry::declared(&[Toolset::Files], false, false),
         String::new(),
+        ClientSelection::default(),
+        true,
     );
     let session = Session::new(StartingService::new(front, Account::default()));
     let line = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_file"}}"#;

@@ -248,7 +248,7 @@ fn find_files(
     base: &Checked<Read>,
     globs: &[&str],
     exclude: &[&str],
-    respect_gitignore: bool,
+    skip_ignored: bool,
 ) -> Result<Vec<PathBuf>, TestrunError> {
     let [globs, exclude] = [globs, exclude].map(|names| {
         names
@@ -262,7 +262,7 @@ fn find_files(
         globs: Some(&globs),
         exclude: &exclude,
         types: &[],
-        respect_gitignore,
+        skip_ignored,
         room: Some(call.room()),
     };
     let scope = Scope::new(call.policy, asked)?;

@@ -1,12 +1,16 @@
 //! Notes on the changes of calls, as text and as counts.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::ops::Not;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use replay_base::budget::Exhausted;
+use replay_base::text::count::counted;
 use replay_base::text::escape::{show, show_path};
+use replay_files::fs;
 use replay_files::journal::{
     AutorunChanges, ByCommands, Change, Conflict, Ended, Entry, EntryCounts, Journal, Outcome,
     Outside, RootedPath, Store,
@@ -17,16 +21,25 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::ignored::IgnoredChanges;
 use crate::error::Error;
 use crate::tools::open_object::Open;
 use crate::tools::{Context, Services};
 
 /// Maximum number of changes listed by name; above it only counts are shown.
 pub(crate) const NAMED: usize = 3;
+/// Paths named in the note at the end of a call.
+const NAMED_AT_END: usize = 10;
 const NAMED_CALLS: usize = 10;
 /// Maximum number of changes whose places are looked at when a call ends.
 const LOOKED_AT: usize = 1000;
 const NAMED_OTHERS: usize = 10;
+/// Longest log of a repository that is read for its last line, in bytes.
+const MAX_GIT_LOG_BYTES: u64 = 4 * 1024 * 1024;
+/// Actions of a call on repositories that are told.
+const MAX_GIT_ACTIONS: usize = 5;
+/// Part of an action in such a log that is told, in bytes.
+const MAX_GIT_ACTION_BYTES: usize = 80;
 /// Maximum number of listed paths, and of parts of each. An agent may choose the name of a part, so
 /// its length is limited as well.
 const NAMED_OUTSIDE: usize = 8;
@@ -182,8 +195,8 @@ impl ChangesMade {
 }
 
 /// Returns a note on the changes of a call's commands, and the same as data. `None` if nothing was
-/// changed.
-pub(crate) fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade)> {
+/// changed. There is no note if a model needs none.
+pub(crate) fn changes_made(context: &Context<'_>) -> Option<(Option<String>, ChangesMade)> {
     let ByCommands {
         number: call,
         fault,
@@ -203,7 +216,7 @@ pub(crate) fn changes_made(context: &Context<'_>) -> Option<(String, ChangesMade
 pub(crate) fn describe_changes(
     context: &Context<'_>,
     changed: Option<&Changed>,
-) -> Option<(String, ChangesMade)> {
+) -> Option<(Option<String>, ChangesMade)> {
     let Changed {
         call,
         fault,
@@ -229,22 +242,32 @@ pub(crate) fn describe_changes(
         .err()
         .or_else(|| fault.clone())
         .or_else(|| journal.not_kept(entry?));
-    let changed = entry.map(|_| {
+    let names = Names::new(context.services, journal);
+    let lean = entry.filter(|_| context.is_lean()).map(|_| {
+        context.tells_undo.store(true, Ordering::Relaxed);
+        lean_changes(context, names, &changes).map(|mut told| {
+            let undo = match call {
+                Some(call) if context.can_undo => format!("; undo {call}"),
+                Some(call) => format!("; call {call}, which the operator can undo"),
+                None => String::new(),
+            };
+            told.push_str(&undo);
+            told
+        })
+    });
+    let exact = entry.filter(|_| !context.is_lean()).map(|_| {
         let who = if context.can_undo {
             "undo with"
         } else {
             "the operator can undo"
         };
         let undo = call.map_or_else(String::new, |call| format!(": {who} call {call}"));
-        format!(
-            "changed: {}{undo}",
-            Names::new(context.services, journal).line_at_end(&changes)
-        )
+        format!("changed: {}{undo}", names.line_at_end(&changes))
     });
     let not_kept = lost
         .as_ref()
         .map(|lost| format!("not kept for undo: {lost}"));
-    let note = [changed, not_kept]
+    let note = [exact, lean.flatten(), not_kept]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
@@ -258,7 +281,7 @@ pub(crate) fn describe_changes(
     });
     let outside = Some(Open(settled.clone())).filter(|settled| !settled.0.is_nothing());
     Some((
-        note,
+        Some(note).filter(|note| !note.is_empty()),
         ChangesMade {
             call,
             counts,
@@ -268,6 +291,80 @@ pub(crate) fn describe_changes(
     ))
 }
 
+/// Describes what a model needs to know of changes: commits, files by name, and how many others
+/// there are in ignored directories. `None` if there is nothing else.
+fn lean_changes(
+    context: &Context<'_>,
+    names: Names<'_>,
+    changes: &[(RootedPath, Change)],
+) -> Option<String> {
+    let mut rules = IgnoredChanges::new(context);
+    let (mut repositories, mut shown, mut ignored) = (BTreeSet::new(), Vec::new(), 0);
+    for (place, change) in changes {
+        let path = names.store.path(place);
+        repositories.extend(git_directory(&path));
+        if rules.hide(&path) {
+            ignored += 1;
+        } else {
+            shown.push((place.clone(), change.clone()));
+        }
+    }
+    let actions = repositories.iter().map(|git| git_actions(context, git));
+    let mut told: Vec<String> = actions.flatten().take(MAX_GIT_ACTIONS).collect();
+    if !shown.is_empty() {
+        let more = match ignored {
+            0 => String::new(),
+            count => format!(" and {}", counted(count, "ignored file", "ignored files")),
+        };
+        told.push(format!("{}{more}", names.line_at_end(&shown)));
+    }
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+/// Returns the `.git` directory in which a path lies, or which it is.
+fn git_directory(path: &Path) -> Option<PathBuf> {
+    path.ancestors()
+        .find(|above| above.ends_with(".git"))
+        .map(Path::to_path_buf)
+}
+
+/// Describes what a call did to a repository, by the lines that it added to the log of HEAD
+/// (gitrepository-layout(5)): `committed 1c96cb5 on fix/x`.
+fn git_actions(context: &Context<'_>, git: &Path) -> Vec<String> {
+    let policy = &context.services.policy;
+    let read = |path: PathBuf| fs::read_all(&policy.read(&path).ok()?, MAX_GIT_LOG_BYTES).ok();
+    let Some(log) = read(git.join("logs/HEAD")) else {
+        return Vec::new();
+    };
+    let begun = SystemTime::now().checked_sub(context.asked.elapsed());
+    let begun = begun.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+    let begun = begun.map_or(0, |at| at.as_secs());
+    let log = String::from_utf8_lossy(&log);
+    let new = log.lines().rev().map_while(|line| {
+        let (head, action) = line.split_once('\t')?;
+        let mut words = head.rsplit(' ');
+        let (_zone, at) = (words.next()?, words.next()?.parse::<u64>().ok()?);
+        let id = head.split(' ').nth(1)?.get(..7)?;
+        (at >= begun).then_some((id, action))
+    });
+    let mut new: Vec<(&str, &str)> = new.take(MAX_GIT_ACTIONS).collect();
+    new.reverse();
+    let head = read(git.join("HEAD")).unwrap_or_default();
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let branch = head.trim().strip_prefix("ref: refs/heads/");
+    let on = branch.map_or_else(String::new, |branch| {
+        format!(" on {}", show(branch.as_bytes()))
+    });
+    let told = new.into_iter().map(|(id, action)| {
+        if action.starts_with("commit") {
+            return format!("committed {}{on}", show(id.as_bytes()));
+        }
+        let action = &action[..action.floor_char_boundary(MAX_GIT_ACTION_BYTES)];
+        format!("git {}", show(action.as_bytes()))
+    });
+    told.collect()
+}
+
 /// Notes on changes to files that programs outside the sandbox run, one line each.
 pub(crate) fn outside_lines(services: &Services, settled: &AutorunChanges) -> Vec<String> {
     let AutorunChanges {
@@ -275,7 +372,7 @@ pub(crate) fn outside_lines(services: &Services, settled: &AutorunChanges) -> Ve
         put_back,
         failed,
     } = settled;
-    let below = services.policy.project().map(Root::path);
+    let below = services.policy.base();
     let list = |all: &[Outside]| some_outside(all, below);
     let failed = failed
         .as_ref()
@@ -382,7 +479,7 @@ pub(crate) fn name(path: &Path, below: Option<&Path>) -> String {
 pub(crate) fn expired_calls_note(store: &Store) -> Option<String> {
     let last = store.newest_removed()?;
     Some(format!(
-        "[up to call {last} nothing is kept any more (--undo-mib, --undo-days)]"
+        "up to call {last} nothing is kept any more (--undo-mib, --undo-days)"
     ))
 }
 
@@ -431,7 +528,7 @@ impl<'a> Names<'a> {
     pub(crate) fn new(services: &'a Services, journal: &'a Journal) -> Self {
         Self {
             store: &journal.store,
-            below: services.policy.project().map(Root::path),
+            below: services.policy.base(),
         }
     }
 
@@ -512,9 +609,14 @@ impl<'a> Names<'a> {
 
     /// Describes changes in one line: by name if they are few, otherwise by counts.
     pub(crate) fn line(&self, changes: &[(RootedPath, Change)]) -> String {
+        self.line_of(changes, NAMED)
+    }
+
+    /// Describes changes like [`Self::line`], with this many at most by name.
+    fn line_of(&self, changes: &[(RootedPath, Change)], most: usize) -> String {
         match changes.len() {
             0 => "nothing".to_owned(),
-            1..=NAMED => changes
+            few if few <= most => changes
                 .iter()
                 .map(|change| self.change(change))
                 .collect::<Vec<_>>()
@@ -526,7 +628,7 @@ impl<'a> Names<'a> {
     /// Describes the changes of a call that has just ended. Files that are not where the call left
     /// them were moved by another call meanwhile.
     pub(crate) fn line_at_end(&self, changes: &[(RootedPath, Change)]) -> String {
-        let line = self.line(changes);
+        let line = self.line_of(changes, NAMED_AT_END);
         let is_moved = |(place, change): &&(RootedPath, Change)| {
             *change != Change::Deleted && self.store.is_gone(place)
         };

@@ -1,13 +1,13 @@
 //! Notes on a command, besides its output: its exit, processes ended with it, and denials of the
 //! sandbox.
 
-use std::fmt::{self, Write as _};
+use std::fmt::{self, Display, Write as _};
 use std::path::Path;
 
 use replay_base::text::escape::show_path;
+use replay_network::rules::SETS;
 use replay_sandbox::Network;
 use replay_sandbox::exec::{Denied, Exit};
-use serde::Serialize;
 
 use crate::error::Error;
 use crate::tools::services::Commands;
@@ -52,11 +52,11 @@ pub(crate) fn left_note(left: u32) -> Option<String> {
     ))
 }
 
-/// Denials of the sandbox, one line each, without network connections.
+/// Denials of the sandbox, one line each.
 pub(crate) fn denied_lines(denied: &[Denied], commands: &Commands) -> Vec<String> {
     let mut notes = Notes::below("", "");
     notes.add_denied(denied, commands);
-    notes.take_remarks().notes
+    notes.take()
 }
 
 /// Note on a path hidden by a pattern.
@@ -81,20 +81,11 @@ pub(crate) fn socket_note(place: &Path) -> String {
 pub(crate) const DATAGRAM_NOTE: &str = "a unix datagram socket (SOCK_DGRAM) was refused: commands cannot \
     have one, so messages to syslog and systemd are lost; use SOCK_STREAM or SOCK_SEQPACKET";
 
-/// Bracketed lines below an output, and their form as data.
+/// Notes below an output, each in brackets on a line of its own.
 #[derive(Debug)]
 pub(crate) struct Notes {
     text: String,
-    remarks: Remarks,
-}
-
-/// Signal and notes of an ended program, as data.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Remarks {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i32>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
+    all: Vec<String>,
 }
 
 impl Notes {
@@ -110,45 +101,51 @@ impl Notes {
         }
         Self {
             text,
-            remarks: Remarks::default(),
+            all: Vec::new(),
         }
     }
 
-    pub(crate) fn add(&mut self, note: fmt::Arguments<'_>) {
-        self.show(note);
-        self.remarks.notes.push(note.to_string());
-    }
-
-    /// Adds a line only to the text: the data has its own field for it.
-    pub(crate) fn show(&mut self, note: fmt::Arguments<'_>) {
+    pub(crate) fn add(&mut self, note: impl Display) {
+        let note = note.to_string();
         // A write to a `String` cannot fail.
         let _ = writeln!(self.text, "[{note}]");
+        self.all.push(note);
     }
 
-    pub(crate) fn show_all(&mut self, notes: impl IntoIterator<Item = String>) {
-        notes
-            .into_iter()
-            .for_each(|note| self.show(format_args!("{note}")));
+    pub(crate) fn add_all(&mut self, notes: impl IntoIterator<Item = String>) {
+        notes.into_iter().for_each(|note| self.add(note));
     }
 
-    /// Takes the form as data.
-    pub(crate) fn take_remarks(&mut self) -> Remarks {
-        std::mem::take(&mut self.remarks)
+    /// Takes the notes, which stay in the text.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.all)
     }
 
     /// Adds the signal that ended the program, if any.
     pub(crate) fn add_signal(&mut self, exit: Exit) {
         if let Exit::Signal(signal) = exit {
-            self.show(format_args!("ended by signal {signal}"));
-            self.remarks.signal = Some(signal);
+            self.add(format_args!("ended by signal {signal}"));
         }
     }
 
     /// Adds a note on processes that were ended with a background command.
     pub(crate) fn add_left(&mut self, left: u32) {
         if let Some(note) = left_note(left) {
-            self.add(format_args!("{note}"));
+            self.add(note);
         }
+    }
+
+    /// Adds the denials of a command. Those that may be another command's are added only if this one
+    /// failed.
+    pub(crate) fn add_own_denied(
+        &mut self,
+        has_failed: bool,
+        denied: &[Denied],
+        commands: &Commands,
+    ) {
+        let is_told = |denied: &&Denied| has_failed || **denied != Denied::NetworkOfSome;
+        let told: Vec<Denied> = denied.iter().filter(is_told).cloned().collect();
+        self.add_denied(&told, commands);
     }
 
     /// Adds the denials of the sandbox, and the operator's flags against them. They are reported by
@@ -156,8 +153,12 @@ impl Notes {
     pub(crate) fn add_denied(&mut self, denied: &[Denied], commands: &Commands) {
         for denied in denied {
             match denied {
-                Denied::Network => self.add(format_args!("{}", no_network(commands))),
-                Denied::Blocked(_) | Denied::MoreBlocked(_) => self.show_all(denied.blocked_in_words()),
+                Denied::Network => self.add(format_args!("the command {}", no_network(commands))),
+                Denied::NetworkOfSome => self.add(format_args!(
+                    "this command or another one that ran at the same time {}",
+                    no_network(commands)
+                )),
+                Denied::Blocked(_) | Denied::MoreBlocked(_) => self.add_all(denied.blocked_in_words()),
                 Denied::Metadata(path) => self.add(format_args!(
                     "commands cannot change mode, owner, times or attributes of `{}`",
                     show_path(path.as_path())
@@ -183,9 +184,9 @@ impl Notes {
                      with its whole repository",
                     show_path(path.as_path())
                 )),
-                Denied::Hidden(path) => self.add(format_args!("{}", hidden_note(path.as_path()))),
-                Denied::Socket(path) => self.add(format_args!("{}", socket_note(path.as_path()))),
-                Denied::DatagramSocket => self.add(format_args!("{DATAGRAM_NOTE}")),
+                Denied::Hidden(path) => self.add(hidden_note(path.as_path())),
+                Denied::Socket(path) => self.add(socket_note(path.as_path())),
+                Denied::DatagramSocket => self.add(DATAGRAM_NOTE),
                 Denied::Memory => self.add(format_args!(
                     "the command was ended: its processes together used more memory than allowed; \
                      only the operator can raise the limit (--limit-memory-bytes)"
@@ -223,15 +224,30 @@ impl Notes {
         }
     }
 
-    /// Adds a hint on the commit identity if a failed command reported that git has none. No denial
-    /// is involved, so only git's output tells it (`ident_env_hint` in git's ident.c).
-    pub(crate) fn add_identity(&mut self, exit: Exit, output: &[&str]) {
-        const ASKS: &str = "*** Please tell me who you are.";
-        if exit != Exit::Code(0) && output.iter().any(|text| text.contains(ASKS)) {
+    /// Adds a hint on the commit identity if git reported that it has none. No denial is involved,
+    /// so only git's output tells it (`ident_env_hint` and `fmt_ident` in git's ident.c); a
+    /// pipeline may have cut it, and ended with 0.
+    pub(crate) fn add_identity(&mut self, output: &[&str]) {
+        const SIGNS: [&str; 2] = [
+            "*** Please tell me who you are.",
+            "fatal: unable to auto-detect email address",
+        ];
+        let lacks = |text: &&str| SIGNS.iter().any(|sign| text.contains(sign));
+        if output.iter().any(lacks) {
             self.add(format_args!(
                 "commands have no git identity: give one with `git -c user.name=NAME -c user.email=MAIL commit ...`; the \
                  operator can give one to all commands (--git-identity 'NAME <MAIL>')"
             ));
+        }
+    }
+
+    /// Adds a note if the command line sets nothing but state of its shell, which ends with it.
+    pub(crate) fn add_lost_state(&mut self, line: &str) {
+        if sets_only_shell_state(line) {
+            self.add(
+                "each command begins anew, without the directory and variables of this one: put both into one command \
+                 (`cd DIR && ...`), or give workingDirectory",
+            );
         }
     }
 
@@ -247,20 +263,42 @@ impl Notes {
     }
 }
 
-fn no_network(commands: &Commands) -> &'static str {
+/// Returns true if each simple command of a line is one that sets the shell's own state (POSIX,
+/// Shell Command Language, 2.14 and 1.6).
+fn sets_only_shell_state(line: &str) -> bool {
+    const SETS_STATE: [&str; 8] = [
+        ".", "alias", "cd", "export", "popd", "pushd", "source", "unset",
+    ];
+    let commands = line.split(['\n', ';', '&']).map(str::trim);
+    let mut commands = commands.filter(|command| !command.is_empty()).peekable();
+    let is_any = commands.peek().is_some();
+    is_any
+        && commands.all(|command| {
+            let word = command.split_whitespace().next();
+            word.is_some_and(|word| SETS_STATE.contains(&word))
+        })
+}
+
+fn no_network(commands: &Commands) -> String {
+    let sets: Vec<&str> = SETS
+        .iter()
+        .filter_map(|set| set.names.first())
+        .copied()
+        .collect();
+    let sets = sets.join(", ");
+    let flags = format!("--allow-hosts with {sets}; --allow-host HOST for others");
     match commands.standing.effective_network() {
-        Network::Loopback => {
-            "the command tried to use the network, but commands have only a private loopback \
-             (127.0.0.1); only the operator can allow hosts (--allow-host)"
-        }
-        Network::None => {
-            "the command tried to use the network, but commands have none; only the operator can \
-             allow hosts (--allow-host)"
-        }
-        Network::Host => {
-            "the command tried to open a kind of network socket that commands cannot \
+        Network::Loopback => format!(
+            "tried to use the network, but commands have only a private loopback \
+             (127.0.0.1); only the operator can allow hosts ({flags})"
+        ),
+        Network::None => format!(
+            "tried to use the network, but commands have none; only the operator can \
+             allow hosts ({flags})"
+        ),
+        Network::Host => "tried to open a kind of network socket that commands cannot \
             have (raw or packet sockets, rare protocols)"
-        }
+            .to_owned(),
     }
 }
 
@@ -288,24 +326,36 @@ mod tests {
 
     #[test]
     fn missing_git_identity_gets_hint() {
-        let notes_text = |code, output: &[&str]| {
+        let notes_text = |output: &[&str]| {
             let mut notes = Notes::below("", "(no output)");
-            notes.add_identity(Exit::Code(code), output);
+            notes.add_identity(output);
             notes.text()
         };
         let asks = "Author identity unknown\n\n*** Please tell me who you are.\n\nRun\n";
         assert_eq!(
-            notes_text(128, &["", asks]),
+            notes_text(&["", asks]),
             "(no output)\n[commands have no git identity: give one with `git -c user.name=NAME -c user.email=MAIL commit \
              ...`; the operator can give one to all commands (--git-identity 'NAME <MAIL>')]"
         );
-        assert_eq!(
-            [
-                notes_text(0, &[asks]),
-                notes_text(128, &["fatal: not a git repository"])
-            ],
-            ["(no output)"; 2]
-        );
+        assert_eq!(notes_text(&["fatal: not a git repository"]), "(no output)");
+        let last = "fatal: unable to auto-detect email address (got 'root@host.(none)')\n";
+        assert_eq!(notes_text(&[last]), notes_text(&["", asks]));
+    }
+
+    #[test]
+    fn line_of_shell_state_is_recognized() {
+        for line in ["cd src", "cd a && export B=1", " . ./env; unset C\n"] {
+            assert!(sets_only_shell_state(line), "{line}");
+        }
+        for line in [
+            "",
+            "cd src && make",
+            "cdx",
+            "export A=1; env",
+            "make & cd b",
+        ] {
+            assert!(!sets_only_shell_state(line), "{line}");
+        }
     }
 
     #[test]
@@ -317,13 +367,15 @@ mod tests {
                 &[Denied::Network, Denied::Metadata("/etc/x".into())]
             ),
             "(no output)\n[the command tried to use the network, but commands have none; only the \
-             operator can allow hosts (--allow-host)]\n[commands cannot change mode, owner, times \
+             operator can allow hosts (--allow-hosts with npm, pypi, crates, go, debian, github, \
+             docker; --allow-host HOST for others)]\n[commands cannot change mode, owner, times \
              or attributes of `/etc/x`]\n[exit code: 137]"
         );
         assert_eq!(
             notes_text(Tier::Namespaces, Network::Loopback, &[Denied::Network]),
             "(no output)\n[the command tried to use the network, but commands have only a private \
-             loopback (127.0.0.1); only the operator can allow hosts (--allow-host)]\n[exit code: \
+             loopback (127.0.0.1); only the operator can allow hosts (--allow-hosts with npm, pypi, \
+             crates, go, debian, github, docker; --allow-host HOST for others)]\n[exit code: \
              137]"
         );
         assert_eq!(

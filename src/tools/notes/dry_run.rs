@@ -1,7 +1,6 @@
 //! Changes of a dry run, as text, as counts, and as a diff.
 
 use replay_files::journal::Change;
-use replay_files::policy::Root;
 use replay_sandbox::{Content, DryRunReport, Network, ReportedChange};
 use serde::Serialize;
 
@@ -32,7 +31,7 @@ pub(crate) fn would_change(
         counts.add(change, *count);
     }
     let all: usize = report.counts.iter().map(|(_, count)| count).sum();
-    let below = context.services.policy.project().map(Root::path);
+    let below = context.services.policy.base();
     let words = |told: &ReportedChange| {
         format!(
             "{} {}",

@@ -6,5 +6,6 @@ pub(crate) mod command;
 pub(crate) mod diff;
 pub(crate) mod dry_run;
 pub(crate) mod globs;
+pub(crate) mod ignored;
 pub(crate) mod not_searched;
 pub(crate) mod output;

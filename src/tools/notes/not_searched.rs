@@ -58,7 +58,7 @@ impl NotSearched {
         } else {
             "were"
         };
-        format!("[{all}{and}{directories} {were} not searched]")
+        format!("{all}{and}{directories} {were} not searched")
     }
 }
 
@@ -87,13 +87,13 @@ mod tests {
                 note(1, 1, 0)
             ],
             [
-                "[2 binary and 14 ignored files were not searched]",
-                "[1 binary file was not searched]",
-                "[2 ignored files were not searched]",
-                "[1 ignored directory was not searched]",
-                "[1 ignored file and 2 ignored directories were not searched]",
-                "[2 binary files, 3 ignored files and 1 ignored directory were not searched]",
-                "[1 binary and 1 ignored file were not searched]",
+                "2 binary and 14 ignored files were not searched",
+                "1 binary file was not searched",
+                "2 ignored files were not searched",
+                "1 ignored directory was not searched",
+                "1 ignored file and 2 ignored directories were not searched",
+                "2 binary files, 3 ignored files and 1 ignored directory were not searched",
+                "1 binary and 1 ignored file were not searched",
             ]
         );
     }

@@ -1,9 +1,11 @@
 //! Shortens a program's output for a reply, and stores the full output as a log.
 
 use replay_base::limits::SMALL_MESSAGE_BYTES;
+use replay_base::text::fold::plain;
 use replay_sandbox::exec::Captured;
 
 use crate::tools::Context;
+use crate::tools::text_limit::TextLimit;
 
 /// Memory for each line while an output is folded, in bytes, besides its text.
 const FOLDED_LINE_BYTES: usize = 64;
@@ -25,39 +27,33 @@ pub(crate) struct NamedStream<'a> {
     pub captured: &'a Captured,
 }
 
-/// Folds one stream, and cuts it in the middle if it is still longer than `most` bytes.
+/// Folds one stream, and cuts it in the middle if it is still longer than the limit.
 pub(crate) fn shorten_stream(
     context: &Context<'_>,
     tool: &str,
     stream: NamedStream<'_>,
-    most: usize,
+    limit: TextLimit,
 ) -> ShownOutput {
     let text = fold(context, stream.captured);
-    shorten(context, tool, stream, text, most)
+    shorten(context, tool, stream, text, limit)
 }
 
-/// Folds standard output; standard error stays unfolded. Together they have at most `most` bytes,
-/// half of them for standard error.
+/// Folds standard output; standard error stays unfolded. Together they are within the limit, half
+/// of it for standard error.
 pub(crate) fn shorten_streams(
     context: &Context<'_>,
     tool: &str,
     [stdout, stderr]: [&Captured; 2],
-    most: usize,
+    limit: TextLimit,
 ) -> [ShownOutput; 2] {
     let (output, errors) = (fold(context, stdout), stderr.text().into_owned());
-    let most_errors = errors
-        .len()
-        .min((most / 2).max(most.saturating_sub(output.len())));
     let named = |name, captured| NamedStream { name, captured };
+    let of_errors = limit.after(&output).max(limit.halved());
+    let errors = shorten(context, tool, named("stderr", stderr), errors, of_errors);
+    let rest = limit.after(&errors.text);
     [
-        shorten(
-            context,
-            tool,
-            named("stdout", stdout),
-            output,
-            most - most_errors,
-        ),
-        shorten(context, tool, named("stderr", stderr), errors, most_errors),
+        shorten(context, tool, named("stdout", stdout), output, rest),
+        errors,
     ]
 }
 
@@ -69,6 +65,10 @@ fn fold(context: &Context<'_>, stream: &Captured) -> String {
         .then(|| context.room().take(bytes))
         .transpose()
     {
+        Ok(_held) if context.is_lean() => {
+            let folded = stream.folded();
+            String::from_utf8_lossy(&plain(folded.as_bytes())).into_owned()
+        }
         Ok(_held) => stream.folded(),
         Err(_) => stream.text().into_owned(),
     }
@@ -82,7 +82,7 @@ fn shorten(
         captured: stream,
     }: NamedStream<'_>,
     mut text: String,
-    most: usize,
+    limit: TextLimit,
 ) -> ShownOutput {
     // The marker between start and end is not part of the stream.
     let mut bytes = if stream.truncated {
@@ -90,13 +90,28 @@ fn shorten(
     } else {
         text.len()
     };
-    if text.len() > most {
-        let cut = Captured::cut(text.as_bytes(), most);
-        text = cut.text().into_owned();
-        bytes = bytes.min(cut.bytes.len());
+    if !limit.holds(&text) {
+        // The end may have more tokens than as much of the beginning.
+        let mut most = limit.bytes_of(&text);
+        let (shown, cut) = loop {
+            let cut = Captured::cut(text.as_bytes(), most);
+            let shown = cut.text().into_owned();
+            if most == 0 || limit.is_of_bytes() || limit.holds(&shown) {
+                break (shown, cut.bytes.len());
+            }
+            most -= most / 16 + 1;
+        };
+        text = shown;
+        bytes = bytes.min(cut);
     }
+    let whole = stream.text();
+    let is_whole = if context.is_lean() {
+        text.as_bytes() == plain(whole.as_bytes()).as_ref()
+    } else {
+        text == whole
+    };
     let mut notes = Vec::new();
-    let log = (text != stream.text() || stream.file.is_some()).then(|| {
+    let log = (!is_whole || stream.file.is_some()).then(|| {
         let uri = context.services.logs.keep(tool, stream.log()).uri.clone();
         notes.push(format!(
             "{name}: {} of {} bytes are shown; read_file with path `{uri}` has all of them",

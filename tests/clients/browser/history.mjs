@@ -14,8 +14,9 @@ export async function causes(page, row, call, file) {
   await call("alice", "read_file", { path: `${file}.none` });
   const told = {};
   for (const [what, why] of [["true seven", "exit code: 7"], ["true slow", "timed out after 1 s"], ["true killed", "ended by signal 9"], ["still.none", "does not exist"]]) {
-    const about = await row(what).first().locator(".subject").textContent();
-    told[what] = about.split(" \u2014 ").at(-1).includes(why);
+    // A row is there before its call ends.
+    const reason = row(what).first().locator(".subject", { hasText: new RegExp(`(^| \u2014 )[^\u2014]*${why}`) });
+    told[what] = await reason.waitFor().then(() => true, () => false);
   }
   check("a row says why its call failed", Object.values(told).every(Boolean), told);
   await row("true seven").click();
@@ -76,6 +77,14 @@ export async function restart(page, call, server, begin, anew) {
   await call("alice", "execute_command", { command: "echo boom; exit 3", background: true });
   await row("sleep 500").locator(".running").waitFor();
   await row("echo boom").locator(".failed").waitFor();
+  const whileCallRuns = await page.evaluate(() => {
+    const call = [...state.calls.values()].find((call) => call.subject === "sleep 500");
+    state.calls.set(call.id, { ...call, state: "running", background: undefined, outcome: undefined, durationMs: undefined });
+    const rows = calls().filter((call) => call.subject === "sleep 500").map(({ key, kind, id }) => [key, kind, id === undefined]);
+    state.calls.set(call.id, call);
+    return rows;
+  });
+  check("a call that runs and its background command are one row", whileCallRuns.length === 1 && whileCallRuns[0][1] === "running" && !whileCallRuns[0][2], whileCallRuns);
   const dead = new Promise((done) => server.once("exit", done));
   server.kill("SIGKILL");
   await dead;

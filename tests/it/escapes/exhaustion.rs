@@ -16,8 +16,12 @@ fn e98_client_cannot_add_directories() {
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client});
     // The session is already open; the result of a second `initialize` is not tested here.
     stage.server.request("initialize", params);
-    // The server would ask for roots with a request, which the harness rejects.
     stage.server.notify("notifications/initialized", json!({}));
+    let asked = stage.server.recv();
+    assert_eq!(asked["method"], "roots/list");
+    let roots = json!([{"uri": "file:///"}, {"uri": "file:///etc"}]);
+    let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}});
+    stage.server.send_raw(&answer.to_string());
     stage.server.notify(
         "notifications/roots/list_changed",
         json!({"roots": [{"uri": "file:///"}]}),

@@ -41,9 +41,10 @@ fn openapi_has_schema_for_every_tool() {
         let validator = jsonschema::validator_for(schema).unwrap();
         assert!(!validator.is_valid(&request(1, "tools/call", &json!({"name": "other"}))));
     }
-    let read = jsonschema::validator_for(&document["components"]["schemas"]["read_file"]).unwrap();
-    assert!(read.is_valid(&call(1, "read_file", &json!({"path": "a"}))));
-    assert!(!read.is_valid(&call(1, "read_file", &json!({}))));
+    let delete =
+        jsonschema::validator_for(&document["components"]["schemas"]["delete_file"]).unwrap();
+    assert!(delete.is_valid(&call(1, "delete_file", &json!({"path": "a"}))));
+    assert!(!delete.is_valid(&call(1, "delete_file", &json!({}))));
 }
 
 #[test]

@@ -76,8 +76,9 @@ fn reload_revokes_and_replaces_tokens() {
         server.log()
     );
     assert!(listener.is_hung_up());
+    let level = request(3, "logging/setLevel", &json!({"level": "debug"}));
     let lost = server.post_with(
-        &ping,
+        &level,
         &[("Authorization", &other), ("Mcp-Session-Id", &session)],
     );
     assert_eq!(lost.status, 404);

@@ -240,7 +240,10 @@ fn sessions_and_limits_are_per_token() {
     let session = ("mcp-session-id", opened.header("mcp-session-id").unwrap());
     let ping = request(2, "ping", &json!({}));
     assert_eq!(pair.ask(&pair.alice, &ping, &[session]).status, 200);
-    assert_eq!(pair.ask(&pair.bob, &ping, &[session]).status, 404);
+    // As with any unknown id, a request without need of a session is answered as bob's own.
+    assert_eq!(pair.ask(&pair.bob, &ping, &[session]).status, 200);
+    let level = request(3, "logging/setLevel", &json!({"level": "debug"}));
+    assert_eq!(pair.ask(&pair.bob, &level, &[session]).status, 404);
     let bob = [
         ("Authorization", pair.bob.as_str()),
         session,

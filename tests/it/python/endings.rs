@@ -1,5 +1,7 @@
 //! Forced ends of cells and sessions: no code runs twice, and no process is left.
 
+use std::time::Instant;
+
 use pretty_assertions::assert_eq;
 use rustix::process::Pid;
 use serde_json::{Value, json};
@@ -292,6 +294,34 @@ fn interrupt_restart_and_cancel_end_cell() {
     assert_eq!(
         (&ran["result"], &ran["state_lost"]),
         (&json!("False"), &json!(false))
+    );
+}
+
+#[test]
+fn state_lost_by_cancelled_cell_is_told_to_next() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    run(&mut server, "x = 1");
+    let code = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
+                open('begun', 'w').close()\nwhile True: pass";
+    let stubborn = json!({"name": "run_python_code", "arguments": {"code": code, "timeout": 3}});
+    let id = server.send("tools/call", stubborn);
+    let until = Instant::now() + DEADLINE;
+    while !tree.has("work/begun") {
+        assert!(Instant::now() < until, "the cell has not begun");
+        server.call("get_kernel_health", json!({})).result();
+    }
+    server.notify("notifications/cancelled", json!({"requestId": id}));
+    let ran = run(&mut server, "'x' in globals()");
+    assert_eq!(
+        (&ran["result"], &ran["state_lost"], &ran["notes"][0]),
+        (
+            &json!("False"),
+            &json!(true),
+            &json!(
+                "the cell was cancelled and ignored the interrupt, so the session was ended; variables and imports from before are gone"
+            )
+        )
     );
 }
 

@@ -30,7 +30,8 @@ fn missing_network_of_cell_is_reported_once() {
     let mut server = open(&tree, &["--sandbox", "namespaces", "--network", "none"]);
     let quiet = "import socket\ntry:\n    socket.create_connection(('10.1.2.3', 80))\nexcept OSError:\n    pass";
     let note = "the command tried to use the network, but commands have none; only the operator \
-        can allow hosts (--allow-host)";
+        can allow hosts (--allow-hosts with npm, pypi, crates, go, debian, github, docker; \
+        --allow-host HOST for others)";
     assert_eq!(run(&mut server, quiet)["notes"], json!([note]));
     let loud = "socket.create_connection(('10.1.2.3', 80))";
     let note = "Python has no network here; only the operator can give it one (--allow-host), so do not try again";

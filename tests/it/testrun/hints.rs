@@ -53,7 +53,7 @@ fn hint_lists_projects_with_named_file_first() {
     let lacks = server.call("type_check", json!({"checker": "tsc"}));
     assert_eq!(
         structured(&lacks)["hint"],
-        "tsc is not here, but projects below use it: give one of these as `cwd`: `many/zoo`"
+        "install it with `npm install -D typescript`; commands have no network here, so the operator must run it"
     );
 }
 
@@ -81,10 +81,7 @@ fn test_directory_is_not_a_project() {
     tree.file("work/app/plugin/setup.py", "")
         .file("work/app/plugin/test_c.py", "");
     let lacks = server.call("run_tests", json!({"cwd": "app"}));
-    assert_eq!(
-        structured(&lacks)["hint"],
-        "pytest is not here, but projects below use it: give one of these as `cwd`: `app/plugin`"
-    );
+    assert_eq!(structured(&lacks)["hint"], install);
 }
 
 #[test]

@@ -125,7 +125,7 @@ fn reply_lists_changes_and_undo_call() {
         );
         assert_eq!(
             told("for i in 1 2 3 4; do echo $i >$i; done; chmod 600 b; mv d/g y; exit 3"),
-            "(no output)\n[changed: 4 created, 1 moved, 1 touched: undo with call 2]\n[exit code: 3]",
+            "(no output)\n[changed: created 1, created 2, created 3, created 4, touched b, moved d/g to y/g: undo with call 2]\n[exit code: 3]",
             "{tier}"
         );
         let changed = run(&mut server, "rm -r d").unwrap();
@@ -210,7 +210,7 @@ fn files_of_recreated_directory_are_listed() {
         );
         assert_eq!(
             told("rm -rf d; mkdir -p d/g/j; echo >d/g/j/k; echo >d/g/h"),
-            "1 edited, 1 created, 2 deleted, 2 touched",
+            "touched d, deleted d/e, deleted d/f, touched d/g, edited d/g/h, created d/g/j",
             "{tier}"
         );
         let call = run(&mut server, "rm -rf d; mkdir d; echo >d/new").unwrap()["call"].clone();
@@ -303,7 +303,7 @@ fn background_command_reports_all_changes_at_end() {
             )
             .texts();
         let end = server
-            .call("follow_command", json!({"commandId": "c1", "waitSecs": 60}))
+            .call_with_progress("follow_command", json!({"commandId": "c1", "waitSecs": 60}))
             .text();
         assert_eq!(
             end,

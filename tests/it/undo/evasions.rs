@@ -87,6 +87,69 @@ fn mapping_without_descriptor_is_tracked_for_each_cell() {
 }
 
 #[test]
+fn descriptor_of_single_thread_is_tracked_for_each_cell() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/a", "before");
+        let mut server = start(&tree, tier);
+        let hold = "import ctypes, os, threading\n\
+                    wanted, ready = threading.Event(), threading.Event()\n\
+                    def hold():\n    \
+                        assert ctypes.CDLL(None).unshare(0x400) == 0 # CLONE_FILES\n    \
+                        fd = os.open('a', os.O_WRONLY)\n    \
+                        ready.set(); wanted.wait(); os.write(fd, b'thread'); ready.set()\n\
+                    threading.Thread(target=hold).start()\n\
+                    assert ready.wait(30); ready.clear()";
+        cell(&mut server, hold);
+        let told = cell(&mut server, "wanted.set(); assert ready.wait(30)");
+        let changed = json!(["changed: edited a: undo with call 2"]);
+        assert_eq!(told, changed, "{tier}");
+        undo(&mut server, 2);
+        let content = fs::read_to_string(tree.path("work/a")).unwrap();
+        assert_eq!(content, "before", "{tier}");
+    }
+}
+
+#[test]
+fn descriptor_of_deleted_name_is_reported() {
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.file("work/a", "before");
+        let mut server = start(&tree, tier);
+        cell(
+            &mut server,
+            "import os; os.link('a', 'b'); fd = os.open('a', os.O_WRONLY); os.unlink('a')",
+        );
+        let told = cell(&mut server, "_ = os.write(fd, b'through')");
+        let lost = "not kept for undo: a program holds a file open whose name was deleted; undo \
+                    cannot restore what it writes there";
+        assert_eq!(told, json!([lost]), "{tier}");
+    }
+}
+
+#[test]
+fn changes_in_deleted_directory_fail_as_without_undo() {
+    const LINE: &str = "mkdir d; cd d; rmdir ../d; touch x; mkdir y; ln -s a z; exit 0";
+    for tier in TIERS {
+        let tree = Tree::new();
+        tree.dir("work");
+        let mut server = start(&tree, tier);
+        let reply = server.call("execute_command", json!({"command": LINE}));
+        let missing = "No such file or directory";
+        let errors = format!(
+            "touch: cannot touch 'x': {missing}\n\
+             mkdir: cannot create directory \u{2018}y\u{2019}: {missing}\n\
+             ln: failed to create symbolic link 'z': {missing}\n"
+        );
+        assert_eq!(
+            reply.result()["structuredContent"]["stderr"],
+            errors,
+            "{tier}"
+        );
+    }
+}
+
+#[test]
 fn links_to_outside_cannot_evade_undo() {
     for tier in TIERS {
         let tree = Tree::new();

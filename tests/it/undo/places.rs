@@ -26,7 +26,7 @@ fn made_and_deleted(server: &mut Server, file: &str) {
 const MOVED: [(&str, &str); 4] = [
     ("settings.json", ".claude"),
     ("tasks.json", ".vscode"),
-    ("settings.json", ".gemini"),
+    ("settings.json", ".claude"),
     ("hooks/pre-commit", ".claude"),
 ];
 

@@ -17,8 +17,11 @@ fn reply_and_later_reads_are_whole_output() {
         let reply = walls.try_run(json!({"command": WRITES}));
         let handed = reply.result()["structuredContent"].clone();
         let follow = json!({"commandId": handed["commandId"], "waitSecs": 60});
-        let rest =
-            walls.server.call("follow_command", follow).result()["structuredContent"].clone();
+        let rest = walls
+            .server
+            .call_with_progress("follow_command", follow)
+            .result()["structuredContent"]
+            .clone();
         assert_eq!(
             (&rest["running"], &rest["exitCode"]),
             (&json!(false), &json!(0)),

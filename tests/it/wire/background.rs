@@ -89,7 +89,10 @@ fn structured_reply_matches_text() {
         "execute_command",
         json!({"command": "echo a; cat; echo no >&2; exit 3", "background": true}),
     );
-    let expected = json!({"stdout": "", "stderr": "", "timedOut": false, "commandId": "c1"});
+    let note =
+        "runs in the background as commandId \"c1\"; follow_command reads its output and ends it";
+    let expected =
+        json!({"stdout": "", "stderr": "", "timedOut": false, "commandId": "c1", "notes": [note]});
     assert_eq!(structured(&started), expected);
     follow_until(&mut server, "c1", "a\n");
     let ended = server.call(
@@ -302,7 +305,13 @@ fn long_command_moves_to_background() {
         without stdin; follow_command with cursor 8 reads more output, waits for the end, or ends \
         the command]";
     assert_eq!(handed.all_texts(), [told, "[stderr]\nerr\n"]);
-    let expected = json!({"stdout": "out\n", "stderr": "err\n", "timedOut": false, "commandId": "c1", "cursor": 8});
+    let note = told
+        .strip_prefix("out\n[")
+        .unwrap()
+        .strip_suffix(']')
+        .unwrap();
+    let expected = json!({"stdout": "out\n", "stderr": "err\n", "timedOut": false, "commandId": "c1", "cursor": 8,
+        "notes": [note]});
     assert_eq!(
         (structured(&handed), handed.result()["isError"].clone()),
         (expected, Value::Null)
@@ -315,7 +324,7 @@ fn long_command_moves_to_background() {
             .starts_with("c1 takes no input")
     );
     tree.file("go", "");
-    let ended = server.call(
+    let ended = server.call_with_progress(
         "follow_command",
         json!({"commandId": "c1", "cursor": 0, "waitSecs": 60}),
     );
@@ -373,6 +382,39 @@ fn requested_timeout_ends_command() {
 }
 
 #[test]
+fn timeout_beyond_patience_of_client_goes_on_in_background() {
+    let tree = Tree::new();
+    let mut server = server_with_short_timeout(&tree, &[]);
+    let line = json!({"command": "echo begun; exec sleep 600", "timeout": 3});
+    let handed = server.call("execute_command", line.clone());
+    assert_eq!(structured(&handed)["commandId"], "c1");
+    let ended =
+        server.call_with_progress("follow_command", json!({"commandId": "c1", "waitSecs": 60}));
+    assert_eq!(
+        ended.all_texts(),
+        ["(no new output)\n[timed out]\n[ended by signal 15]\n[exit code: 143]"]
+    );
+    // With progress the client sees that the command goes on.
+    let waited = server.call_with_progress("execute_command", line);
+    assert_eq!(structured(&waited)["timedOut"], true);
+}
+
+#[test]
+fn wait_beyond_patience_of_client_is_cut() {
+    let tree = Tree::new();
+    let mut server = server_with_short_timeout(&tree, &[]);
+    let id = start(&mut server, "until [ -e go ]; do sleep 0.01; done");
+    let waited = server.call("follow_command", json!({"commandId": id, "waitSecs": 60}));
+    assert_eq!(
+        waited.all_texts(),
+        [
+            "(no new output)\n[without a progress token a reply takes at most 2 s: call again to wait \
+          on]\n[still running; cursor 0]"
+        ]
+    );
+}
+
+#[test]
 fn long_command_without_background_place_is_ended() {
     let tree = Tree::new();
     let mut server = server_with_short_timeout(
@@ -398,6 +440,16 @@ fn long_command_without_background_place_is_ended() {
             .text(),
         "next\n[exit code: 0]"
     );
+}
+
+#[test]
+fn timeout_without_background_place_is_waited_for() {
+    let tree = Tree::new();
+    let mut server = server_with_short_timeout(&tree, &["--max-background-commands", "1"]);
+    start(&mut server, "sleep 600");
+    let line = json!({"command": "sleep 2.5; echo done", "timeout": 60});
+    let ended = server.call("execute_command", line);
+    assert_eq!(ended.text(), "done\n[exit code: 0]");
 }
 
 #[test]

@@ -40,6 +40,13 @@ fn written() -> String {
 const SHOWN: &str = "at 50%\r\nbegin\ncase 1 of the table is right\n[… 98 lines like these, lines 4 to 101 …]\n\
     case 100 of the table is right\nend\n";
 
+fn shown_note(stream: &str, all: usize, uri: &str) -> String {
+    let shown = SHOWN.len();
+    format!(
+        "{stream}: {shown} of {all} bytes are shown; read_file with path `{uri}` has all of them"
+    )
+}
+
 #[test]
 fn folded_output_is_marked_and_logged_whole() {
     let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
@@ -49,19 +56,16 @@ fn folded_output_is_marked_and_logged_whole() {
     );
     let (told, whole) = (structured(&reply), written());
     let uri = "replay://logs/execute_command-1.log";
+    let note = shown_note("stdout", whole.len(), uri);
     assert_eq!(
         told,
-        json!({"stdout": SHOWN, "stderr": "\u{1b}[1me\r\n", "exitCode": 3, "timedOut": false, "logs": [uri]})
-    );
-    let note = format!(
-        "[stdout: {} of {} bytes are shown; read_file with path `{uri}` has all of them]",
-        SHOWN.len(),
-        whole.len()
+        json!({"stdout": SHOWN, "stderr": "\u{1b}[1me\r\n", "exitCode": 3, "timedOut": false, "logs": [uri],
+            "notes": [note]})
     );
     assert_eq!(
         reply.all_texts(),
         [
-            format!("{SHOWN}{note}\n[exit code: 3]"),
+            format!("{SHOWN}[{note}]\n[exit code: 3]"),
             "[stderr]\n\u{1b}[1me\r\n".to_owned()
         ]
     );
@@ -81,8 +85,8 @@ fn folded_output_is_marked_and_logged_whole() {
         )
         .failure()
         .unwrap();
-    let message = "no log `replay://logs/execute_command-9.log`; only the latest logs are kept, \
-        and resources/list has them";
+    let message = "no log `replay://logs/execute_command-9.log`; the latest are \
+        `replay://logs/execute_command-1.log`";
     assert_eq!(
         (gone.code, gone.message.contains(message)),
         (Some(-32602), true),
@@ -101,10 +105,11 @@ fn background_output_is_folded_alike() {
     let told =
         structured(&server.call("follow_command", json!({"commandId": "c1", "waitSecs": 60})));
     let whole = written();
+    let uri = "replay://logs/follow_command-1.log";
     assert_eq!(
         told,
-        json!({"output": SHOWN, "cursor": whole.len(), "skippedBytes": 0, "running": false, "exitCode": 0,
-            "log": "replay://logs/follow_command-1.log"})
+        json!({"output": SHOWN, "cursor": whole.len(), "skippedBytes": 0, "running": false, "exitCode": 0, "log": uri,
+            "notes": [shown_note("output", whole.len(), uri)]})
     );
     assert_eq!(log(&mut server, &told["log"]), whole);
 }

@@ -353,9 +353,10 @@ fn stderr_has_only_start_up_lines_by_default() {
             "commands are refused: no walls can be built (landlock failed; `replay sandbox explain` says why); walls around the \
              server: landlock {own}"
         ),
+        "client `it 0` is answered as an unknown client".to_owned(),
     ];
     assert_eq!(
         (said, stderr.lines().count()),
-        (expected.iter().map(String::as_str).collect(), 2)
+        (expected.iter().map(String::as_str).collect(), 3)
     );
 }

@@ -38,44 +38,11 @@ fn instructions_name_only_served_tools() {
             .as_str()
             .expect("instructions")
             .to_owned();
+        let named = ["undo_changes", "execute_command", "follow_command"];
         assert_eq!(
-            (words.contains("edit_file"), words.contains("write_file")),
-            (edits, edits),
+            named.map(|tool| words.contains(tool)),
+            [edits, commands, commands],
             "{flags:?}: {words}"
-        );
-        assert_eq!(
-            words.contains("execute_command"),
-            commands,
-            "{flags:?}: {words}"
-        );
-    }
-}
-
-#[test]
-fn shell_is_proposed_for_tests_without_test_tools() {
-    let (tree, allow) = stage();
-    for (tools, what) in [
-        ("files,command", "builds and tests"),
-        ("files,command,tests", "builds, git and everything else"),
-    ] {
-        let mut server = Server::start(
-            &tree,
-            &["--allow", &allow, "--sandbox", "off", "--tools", tools],
-        );
-        let client = json!({"name": "it", "version": "0"});
-        let reply = server.request(
-            "initialize",
-            json!({"protocolVersion": NEWEST_HANDSHAKE, "capabilities": {}, "clientInfo": client}),
-        );
-        let words = reply.result()["instructions"]
-            .as_str()
-            .expect("instructions")
-            .to_owned();
-        assert!(
-            words.contains(&format!(
-                "Use execute_command for {what}, not for reading or editing."
-            )),
-            "{words}"
         );
     }
 }
@@ -145,10 +112,10 @@ fn missing_array_names_members_of_objects() {
     let (_tree, mut server) = open_server(NEWEST_HANDSHAKE);
     assert_eq!(
         server
-            .call("edit_files", json!({"files": ["hello.txt"]}))
+            .call("edit_file", json!({"path": "hello.txt"}))
             .failure(),
         Some(refusal(
-            "`edits` of edit_files is missing; it must be an array of objects with `oldText` and \
+            "`edits` of edit_file is missing; it must be an array of objects with `oldText` and \
              any of `newText`, `limit`, `isRegex`, `caseInsensitive`"
         )),
     );
@@ -230,7 +197,7 @@ fn long_listing_names_largest_directory() {
             .map(|text| (*text).clone())
             .collect::<Vec<_>>()
     };
-    let leave = "leave it out with excludeGlobs or respectGitignore";
+    let leave = "leave it out with excludeGlobs or ignored: false";
     assert_eq!(
         said("directory_tree", json!({"path": work})),
         [format!(
@@ -299,10 +266,7 @@ fn long_listing_names_largest_directory() {
         assert_eq!(reply.all_texts().len(), 1);
     }
     tree.dir("work/.git");
-    let reply = server.call(
-        "directory_tree",
-        json!({"path": work, "respectGitignore": true}),
-    );
+    let reply = server.call("directory_tree", json!({"path": work, "ignored": false}));
     let expected = directory(
         "work",
         json!([file(".gitignore"), directory("web", json!([src]))]),
@@ -347,10 +311,7 @@ fn empty_search_reports_excluded_files() {
     };
     let none = "(no matches found)\n[0 matches]";
     assert_eq!(
-        said(
-            "grep_files",
-            json!({"regex": "needle", "respectGitignore": true})
-        ),
+        said("grep_files", json!({"regex": "needle", "ignored": false})),
         (
             texts(&[
                 none,
@@ -362,7 +323,7 @@ fn empty_search_reports_excluded_files() {
     assert_eq!(
         said(
             "grep_files",
-            json!({"regex": "needle", "respectGitignore": true, "globs": ["*"]})
+            json!({"regex": "needle", "ignored": false, "globs": ["*"]})
         ),
         (
             texts(&[
@@ -414,22 +375,19 @@ fn empty_search_reports_excluded_files() {
     assert_eq!(
         said(
             "search_files",
-            json!({"nameContains": "log", "respectGitignore": true})
+            json!({"nameContains": "log", "ignored": false})
         ),
         (texts(&[names, ignored]), left_out(0, 1, 1))
     );
     assert_eq!(
         said(
             "glob_search",
-            json!({"globs": ["**/*.log"], "respectGitignore": true})
+            json!({"globs": ["**/*.log"], "ignored": false})
         ),
         (texts(&[names, ignored]), left_out(0, 1, 1))
     );
     assert_eq!(
-        said(
-            "glob_search",
-            json!({"globs": ["plain"], "respectGitignore": true})
-        ),
+        said("glob_search", json!({"globs": ["plain"], "ignored": false})),
         (texts(&["W/plain"]), Value::Null)
     );
 }

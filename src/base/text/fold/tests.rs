@@ -1,6 +1,8 @@
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
+use std::borrow::Cow;
+
 use super::*;
 
 fn states(text: &str) -> String {
@@ -202,4 +204,11 @@ proptest! {
         let folded = fold(&written, 1);
         prop_assert!(folded == written || folded.len() + MIN_FOLDED_BYTES <= written.len());
     }
+}
+
+#[test]
+fn plain_output_has_final_states_without_colours() {
+    let coloured = b"\x1b[1ma\x1b[0m\n10%\r100%\nb\n";
+    assert_eq!(plain(coloured).as_ref(), b"a\n100%\nb\n");
+    assert!(matches!(plain(b"a\nb"), Cow::Borrowed(b"a\nb")));
 }

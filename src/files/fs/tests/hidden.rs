@@ -57,7 +57,8 @@ fn listed(policy: &Policy, path: &std::path::Path) -> Vec<String> {
     let options = TreeOptions {
         max_depth: 1,
         max_entries: 100,
-        respect_gitignore: false,
+        skip_ignored: false,
+        above: &[],
         account: None,
         keep: &|_, _| true,
         closed: &[],

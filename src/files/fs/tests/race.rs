@@ -134,7 +134,8 @@ fn walk_during_link_swaps_stays_inside() {
     let listing = TreeOptions {
         max_depth: 9,
         max_entries: 999,
-        respect_gitignore: false,
+        skip_ignored: false,
+        above: &[],
         account: None,
         keep: &|_, _| true,
         closed: &[],

@@ -64,7 +64,7 @@ pub(super) fn on_threads(count: usize, cancel: &CancelToken) -> WalkOptions<'_> 
         threads: Some(count),
         order: Order::Paths,
         max_depth: usize::MAX,
-        respect_gitignore: false,
+        skip_ignored: false,
         above: &[],
         account: None,
         cancel,
@@ -89,7 +89,7 @@ fn paths(tree: &Fixture, path: &str, asked: &WalkRequest<'_>) -> (Vec<String>, u
     let cancel = CancelToken::new();
     let options = WalkOptions {
         max_depth: asked.max_depth,
-        respect_gitignore: asked.gitignore,
+        skip_ignored: asked.gitignore,
         ..on_threads(asked.threads, &cancel)
     };
     walked(
@@ -204,7 +204,8 @@ fn walk_of_deep_tree_opens_few_directories() {
     let options = TreeOptions {
         max_depth: usize::MAX,
         max_entries: usize::MAX,
-        respect_gitignore: false,
+        skip_ignored: false,
+        above: &[],
         account: None,
         keep: &|_, _| true,
         closed: &[],
@@ -268,7 +269,8 @@ fn gitignore_applies_below_its_directory() {
     let options = TreeOptions {
         max_depth: 9,
         max_entries: 99,
-        respect_gitignore: true,
+        skip_ignored: true,
+        above: &[],
         account: None,
         keep: &|_, _| true,
         closed: &[],
@@ -292,7 +294,7 @@ fn gitignore_applies_below_its_directory() {
     let above = [(read(&tree, "A"), b"sub".to_vec())];
     std::fs::write(tree.at("A/.gitignore"), "/sub/build\n").unwrap();
     let options = WalkOptions {
-        respect_gitignore: true,
+        skip_ignored: true,
         above: &above,
         ..on_threads(1, &cancel)
     };
@@ -413,7 +415,8 @@ fn tree_is_ordered_and_truncated_at_limit() {
         let options = TreeOptions {
             max_depth,
             max_entries,
-            respect_gitignore: false,
+            skip_ignored: false,
+            above: &[],
             account: None,
             keep: &keep,
             closed: &[],
@@ -454,7 +457,8 @@ fn tree_is_ordered_and_truncated_at_limit() {
     let options = TreeOptions {
         max_depth: 1,
         max_entries: 1,
-        respect_gitignore: false,
+        skip_ignored: false,
+        above: &[],
         account: None,
         keep: &|_, _| true,
         closed: &[],

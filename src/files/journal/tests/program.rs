@@ -176,7 +176,7 @@ impl Actor<'_> {
             .write_all(bytes)
     }
 
-    fn unlink(&mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn unlink(&mut self, path: &Path) -> io::Result<()> {
         self.before_remove(path);
         fs::remove_file(path)
     }
@@ -416,7 +416,8 @@ impl Actor<'_> {
             26 => {
                 let path = self.dir(a)?;
                 self.metadata(&path);
-                let mode = [0o700, 0o755, 0o750, 0o555][usize::from(b) % 4];
+                let modes = [0o700, 0o755, 0o750, 0o555, 0o600, 0o300, 0o000];
+                let mode = modes[usize::from(b) % modes.len()];
                 fs::set_permissions(path, fs::Permissions::from_mode(mode))
             }
             27 => {

@@ -1,14 +1,19 @@
 //! Properties: an undo restores everything, after any sequence of operations.
 
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirEntryExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rustix::fs::{Mode, OFlags};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use tempfile::TempDir;
 
-use super::super::{Options, Root, Store};
+use super::super::{JournalError, Options, Root, Store};
 use super::picture::{Picture, differences, kept_links, picture};
 use super::program::{Actor, KINDS, LINKING, Step};
 
@@ -67,6 +72,31 @@ impl World {
         self.goes_on(None, steps, who)
     }
 
+    /// Makes a call that deletes a file and runs this program. The store loses its link to the
+    /// file, which is the last to be restored.
+    fn call_without_copy(&self, steps: &[Step]) {
+        let lost = self.roots[1].join(OsStr::from_bytes(b"\xff"));
+        fs::write(&lost, "lost").unwrap();
+        let inode = fs::metadata(&lost).unwrap().ino();
+
+        let store = self.store();
+        let mut recorder = store.begin("call").unwrap();
+        let mut actor = Actor {
+            roots: &self.roots,
+            recorder: Some(&mut recorder),
+            made: 0,
+            who: "p",
+        };
+        actor.unlink(&lost).unwrap();
+        let kept = fs::read_dir(self.dir.path().join("store/kept")).unwrap();
+        let mut kept = kept.map(|file| file.unwrap());
+        let link = kept.find(|file| file.ino() == inode).unwrap();
+        fs::remove_file(link.path()).unwrap();
+
+        actor.run(steps);
+        store.end(recorder).unwrap();
+    }
+
     /// Runs the program as one more part of a call.
     pub(super) fn goes_on(&self, call: Option<u64>, steps: &[Step], who: &str) -> u64 {
         let store = self.store();
@@ -80,6 +110,30 @@ impl World {
         .run(steps);
         store.end(recorder).unwrap().number
     }
+}
+
+/// Runs this without the capabilities by which root changes what modes and owners forbid.
+fn as_owner<T>(act: impl FnOnce() -> T) -> T {
+    struct Restored(CapabilitySets);
+
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            set_capabilities(None, self.0).unwrap();
+        }
+    }
+
+    let all = capabilities(None).unwrap();
+    let of_root = CapabilitySet::CHOWN
+        | CapabilitySet::DAC_OVERRIDE
+        | CapabilitySet::DAC_READ_SEARCH
+        | CapabilitySet::FOWNER;
+    let of_owner = CapabilitySets {
+        effective: all.effective.difference(of_root),
+        ..all
+    };
+    let _restored = Restored(all);
+    set_capabilities(None, of_owner).unwrap();
+    act()
 }
 
 /// Opens the store in a directory.
@@ -199,6 +253,33 @@ proptest! {
             let found = differences(&pictures[is], &world.picture());
             prop_assert!(found.is_empty(), "undo {undo}:\n{}", found.join("\n"));
         }
+    }
+
+    #[test]
+    fn undo_by_owner_restores_previous_state(before in steps(60), program in steps(25)) {
+        let world = World::new();
+        as_owner(|| world.unseen(&before, "before"));
+        let first = world.picture();
+        as_owner(|| world.call(&program, "p"));
+        let last = world.picture();
+        let store = world.store();
+        for (undo, is) in [(1, &first), (2, &last), (3, &first)] {
+            as_owner(|| undone(&store, &[undo]));
+            let found = differences(is, &world.picture());
+            prop_assert!(found.is_empty(), "undo {undo}:\n{}", found.join("\n"));
+        }
+    }
+
+    #[test]
+    fn failed_undo_by_owner_is_rolled_back(before in steps(60), program in steps(25)) {
+        let world = World::new();
+        as_owner(|| world.unseen(&before, "before"));
+        as_owner(|| world.call_without_copy(&program));
+        let last = world.picture();
+        let error = as_owner(|| world.store().undo(&[1], "undo", Options::default()).unwrap_err());
+        prop_assert!(matches!(error, JournalError::RolledBack { .. }), "{error}");
+        let found = differences(&last, &world.picture());
+        prop_assert!(found.is_empty(), "{}", found.join("\n"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use replay_base::cancel::CancelToken;
 use replay_base::limits::MAX_KEPT_NAME_BYTES;
-use replay_files::policy::{Caller, Touched, TouchedPath};
+use replay_files::policy::{AccessRecord, Caller, TouchedPath};
 use serde_json::Value;
 
 use super::service::{AdmittedRequest, ExclusiveWork, Outbox, Service};
@@ -167,7 +167,7 @@ struct LedgerService {
 struct Flight {
     call: Arc<Begun>,
     token: CancelToken,
-    touched: Touched,
+    touched: AccessRecord,
     since: Instant,
     /// `true` once its end was reported. An abandoned call that returns ends twice.
     is_reported: AtomicBool,
@@ -249,7 +249,7 @@ pub fn size(outcome: &Outcome) -> u64 {
         Ok(Body::Line(line)) => line.len(),
         Ok(Body::Tool(reply)) => {
             let of = |content: &Content| match content {
-                Content::Text(text) => text.len(),
+                Content::Text(text) | Content::Note(text) => text.len(),
                 Content::Image { data, .. } | Content::Audio { data, .. } => data.len(),
                 Content::Blob { blob, .. } => blob.len(),
                 Content::Link { uri, .. } => uri.len(),
@@ -313,7 +313,7 @@ impl Service for LedgerService {
         let call = Arc::new(self.call(exchange));
         let (client, session) = (Arc::clone(&call.client), call.session.clone());
         let flight = Arc::new(Flight {
-            touched: Touched::by(Caller {
+            touched: AccessRecord::by(Caller {
                 call: call.id,
                 client,
                 session,

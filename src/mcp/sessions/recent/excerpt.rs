@@ -106,7 +106,7 @@ fn cut(text: &str, bytes: usize, left: &mut usize) -> Value {
 }
 
 /// Returns the argument that describes a call in a list, on one line; empty if there is none.
-pub(super) fn subject(arguments: &Value) -> String {
+pub fn subject(arguments: &Value) -> String {
     let Value::Object(members) = arguments else {
         return String::new();
     };
@@ -142,7 +142,7 @@ fn line(text: &str) -> String {
 pub(super) fn reason(outcome: &Outcome) -> Option<String> {
     let text = match outcome {
         Ok(Body::Tool(reply)) => reply.content.iter().find_map(|block| match block {
-            Content::Text(text) => Some(text.as_str()),
+            Content::Text(text) | Content::Note(text) => Some(text.as_str()),
             _ => None,
         })?,
         Ok(_) => return None,
@@ -173,7 +173,7 @@ pub(super) fn reply_text(outcome: &Outcome) -> String {
                     cut.push("\n");
                 }
                 match block {
-                    Content::Text(text) => cut.push(text),
+                    Content::Text(text) | Content::Note(text) => cut.push(text),
                     Content::Image { data, mime } | Content::Audio { data, mime, .. } => {
                         cut.push(&format!("[{mime}, {} bytes in base64]", data.len()));
                     }
@@ -208,7 +208,7 @@ pub(super) fn undo(reply: &Outcome) -> Option<Value> {
     let Ok(Body::Tool(reply)) = reply else {
         return None;
     };
-    reply.undo.clone()
+    reply.undo.as_deref().cloned()
 }
 
 /// Builder of a text that drops the middle while it grows.

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+pub use excerpt::subject;
 use replay_base::limits::MAX_RECENT_PAGE;
 use ring::{Number, RecentCall, Ring};
 

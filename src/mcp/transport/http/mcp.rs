@@ -46,7 +46,7 @@ enum ParsedMessage {
     /// The reply is known already.
     Done(Box<Reply>),
     /// The message must be served.
-    Serve(Serving),
+    Serve(Box<Serving>),
 }
 
 /// A message to be served.
@@ -122,7 +122,7 @@ pub(super) async fn post(
                 place,
                 limits.stall_timeout,
                 accept,
-                serving,
+                *serving,
                 message,
             )
             .await
@@ -227,15 +227,30 @@ fn conversation(
     let opens =
         request.is_some_and(|request| request.method == "initialize" && request.id.is_some());
     if let Some(name) = single(headers, &SESSION_ID).filter(|_| !opens) {
-        return match tenant.sessions.find(name) {
-            Some(conversation) => Ok((conversation, true)),
-            None => Err(reply_at_once(no_session(id))),
-        };
+        if let Some(conversation) = tenant.sessions.find(name) {
+            return Ok((conversation, true));
+        }
+        if !request.is_some_and(needs_no_session) || tenant.sessions.was_closed(name) {
+            return Err(reply_at_once(no_session(id)));
+        }
     }
     let revision = named
         .and_then(|(_, revision)| revision)
         .unwrap_or(Revision::NEWEST_HANDSHAKE);
     Ok((Conversation::new(Session::of(service(), revision)), false))
+}
+
+/// Returns true for a request that is answered alike in every session. Old clients do not begin a
+/// new one when theirs is gone, as after a restart of the server, so they are answered without one.
+fn needs_no_session(request: &Request<'_>) -> bool {
+    [
+        "ping",
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/read",
+    ]
+    .contains(&&*request.method)
 }
 
 fn no_session(id: Option<&Id>) -> Reply {
@@ -276,13 +291,13 @@ fn admit(
             let is_stateless = ticket.revision.is_stateless();
             let opens = request.method == "initialize" && !is_stateless;
             let admitted = AdmittedWork::Request(ticket, Queue::of(&request.method, weight));
-            ParsedMessage::Serve(Serving {
+            ParsedMessage::Serve(Box::new(Serving {
                 conversation,
                 admitted,
                 opens,
                 stays,
                 is_stateless,
-            })
+            }))
         }
     }
 }
@@ -308,13 +323,13 @@ fn admit_batch(
     }
     let ids: Vec<Id> = members.iter().filter_map(|member| id_of(member)).collect();
     let admitted = AdmittedWork::Batch(ids, CancelToken::new());
-    ParsedMessage::Serve(Serving {
+    ParsedMessage::Serve(Box::new(Serving {
         conversation,
         admitted,
         opens: false,
         stays,
         is_stateless: false,
-    })
+    }))
 }
 
 fn id_of(member: &RawValue) -> Option<Id> {

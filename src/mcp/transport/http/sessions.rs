@@ -2,7 +2,7 @@
 //! idle.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,11 +14,16 @@ use sha2::{Digest as _, Sha256};
 use super::conversation::Conversation;
 use super::feed::Feed;
 
+/// Closed sessions whose ids are remembered.
+const REMEMBERED_CLOSED_SESSIONS: usize = 256;
+
 #[derive(Debug)]
 pub struct Sessions {
     most: usize,
     idle: Duration,
     table: Mutex<HashMap<String, Entry>>,
+    /// Ids of the last sessions that their clients closed.
+    closed: Mutex<VecDeque<String>>,
     /// `true` once the server ends, and streams are closed.
     ended: AtomicBool,
     /// Number of sessions evicted for new ones.
@@ -54,6 +59,7 @@ impl Sessions {
             most: most.max(1),
             idle,
             table: Mutex::default(),
+            closed: Mutex::default(),
             ended: AtomicBool::new(false),
             displaced: AtomicU64::new(0),
         }
@@ -150,8 +156,19 @@ impl Sessions {
         if let Some(entry) = &entry {
             entry.conversation.session.cancel_all();
             entry.hang_up();
+            let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+            closed.push_back(name.to_owned());
+            if closed.len() > REMEMBERED_CLOSED_SESSIONS {
+                closed.pop_front();
+            }
         }
         entry.is_some()
+    }
+
+    /// Returns true for the id of a session that its client closed lately.
+    pub fn was_closed(&self, name: &str) -> bool {
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.iter().any(|closed| closed == name)
     }
 
     /// Ends all sessions.

@@ -38,6 +38,10 @@ fn generated_values_are_recognized_by_shape() {
         ("0000000000000000", "0000000000000000"),
         ("q3Fq9sLwT7bXc2Kd8VnQpA", "|token22|"),
         ("PPMiQKkQuTCirqN6qoMfyCysMXCkvqPJ", "|token32|"),
+        ("lNMXxdmsXxvjeN9-HF-adg", "|token22|"),
+        ("BNkKQXPFLfYRRXKo", "|token16|"),
+        ("k2vq81xj3h0dzt5mw7bn4rcp", "|token24|"),
+        ("cxyfxP240_4LGPP-VM-_2WoxdUCEsAoj", "|token32|"),
         ("ordersCreatedByHTTPServer", "ordersCreatedByHTTPServer"),
         ("READ_ONLY_AND_deferrable", "READ_ONLY_AND_deferrable"),
         ("2024-01-01", "2024-01-01"),
@@ -47,6 +51,9 @@ fn generated_values_are_recognized_by_shape() {
         ("iphone14promax128gb", "iphone14promax128gb"),
         ("SELECT_something_very_long", "SELECT_something_very_long"),
         ("550e8400", "550e8400"),
+        ("EUR-USD-GBP-JPY-CHF", "EUR-USD-GBP-JPY-CHF"),
+        ("QuarterlySalesEMEA2024", "QuarterlySalesEMEA2024"),
+        ("x86_64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"),
     ] {
         assert_eq!(blanked(text), expected, "{text}");
     }

@@ -52,12 +52,18 @@ function seen(call, command = commandOf(call)) {
   return { ...call, kind: refused ? "denied" : word, told: spoken(word) + more, from, to: from + (call.durationMs ?? 0), note: call.reason ?? changed(call) };
 }
 
+// Whether a running call may have started the command. A call names its command only when it ends.
+function mayStart(call, one) {
+  if (call.isPast || call.state !== "running" || ![call.client, "anyone"].includes(one.client)) return false;
+  return Date.parse(call.at) <= Date.parse(one.at) && (call.tool === one.command || one.command.trimStart().startsWith(call.subject.replace(/\u2026$/, "")));
+}
+
 // All calls: running ones first, then the newest. A background command whose call is not loaded is listed instead.
 function calls() {
   const all = [...state.past, ...state.calls.values()].map((call) => seen(call));
   const named = new Set(all.map(({ command, isPast }) => command && !isPast && `${command.client} ${command.id}`));
   for (const one of commands()) {
-    if (!one.outcome && !named.has(`${one.client} ${one.id}`)) {
+    if (!one.outcome && !named.has(`${one.client} ${one.id}`) && !all.some((call) => mayStart(call, one))) {
       all.push({ ...seen({ client: one.client, tool: "execute_command", subject: one.command, at: one.at, state: "running" }, one), key: `background ${one.client} ${one.id}` });
     }
   }

@@ -2,7 +2,7 @@
 //!
 //! One thread serves a call, with the threads that it starts, so the current record is
 //! thread-local. An observer enters a record around the work. Code that starts threads for a call
-//! passes the record on ([`Touched::current`]). Without a record, each question to the policy costs
+//! passes the record on ([`AccessRecord::current`]). Without a record, each question to the policy costs
 //! one look at a thread-local variable.
 
 use std::cell::RefCell;
@@ -70,14 +70,14 @@ pub struct Caller {
 
 /// The record of one call. Cheap to clone; all clones are the same record.
 #[derive(Clone, Debug, Default)]
-pub struct Touched {
-    record: Arc<Mutex<Record>>,
+pub struct AccessRecord {
+    record: Arc<Mutex<TouchedPaths>>,
     caller: Option<Arc<Caller>>,
 }
 
 /// Content of a record: each pair of path and use once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct TouchedPaths {
     /// At most [`MAX_TOUCHED_PATHS`], in the order of the questions.
     pub paths: Vec<TouchedPath>,
     /// Questions about further ones.
@@ -85,12 +85,12 @@ pub struct Record {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Touched>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<AccessRecord>> = const { RefCell::new(None) };
 }
 
 /// Makes the record that was entered before the thread's own again when it is dropped.
 #[derive(Debug)]
-pub struct Entered(Option<Touched>);
+pub struct Entered(Option<AccessRecord>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
@@ -100,7 +100,7 @@ impl Drop for Entered {
     }
 }
 
-impl Touched {
+impl AccessRecord {
     /// Returns the record for a call of this caller.
     pub fn by(caller: Caller) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl Touched {
     }
 
     /// Returns the current content and clears the record.
-    pub fn take(&self) -> Record {
+    pub fn take(&self) -> TouchedPaths {
         std::mem::take(&mut *self.lock())
     }
 
@@ -148,7 +148,7 @@ impl Touched {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Record> {
+    fn lock(&self) -> MutexGuard<'_, TouchedPaths> {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn record_is_thread_local_until_guard_drops() {
-        let (outer, inner) = (Touched::default(), Touched::default());
+        let (outer, inner) = (AccessRecord::default(), AccessRecord::default());
         note(Path::new("/before"), None, AccessKind::Read);
         {
             let _outer = outer.enter();
@@ -217,10 +217,10 @@ mod tests {
             note(Path::new("/d"), None, AccessKind::List);
             note(Path::new("/d"), None, AccessKind::Run);
             std::thread::scope(|scope| {
-                let passed = Touched::current();
+                let passed = AccessRecord::current();
                 scope.spawn(move || {
                     note(Path::new("/alone"), None, AccessKind::Read);
-                    let _passed = passed.as_ref().map(Touched::enter);
+                    let _passed = passed.as_ref().map(AccessRecord::enter);
                     note(Path::new("/helped"), None, AccessKind::Look);
                 });
             });
@@ -232,7 +232,7 @@ mod tests {
             path("/d", AccessKind::Run),
             path("/helped", AccessKind::Look),
         ];
-        assert_eq!(outer.take(), Record { paths, more: 0 });
+        assert_eq!(outer.take(), TouchedPaths { paths, more: 0 });
         let led = TouchedPath {
             path: "/b".into(),
             real: Some("/real".into()),
@@ -240,7 +240,7 @@ mod tests {
         };
         assert_eq!(
             inner.take(),
-            Record {
+            TouchedPaths {
                 paths: vec![led],
                 more: 0
             }
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn touch_record_is_bounded() {
-        let touched = Touched::default();
+        let touched = AccessRecord::default();
         let _entered = touched.enter();
         for number in 0..MAX_TOUCHED_PATHS + 5 {
             note(Path::new(&format!("/{number}")), None, AccessKind::Read);
