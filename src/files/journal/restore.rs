@@ -174,6 +174,11 @@ impl Restoration<'_> {
         Ok((self.same.first(stat_of(&dir).map_err(failed())?.id) == id).then_some(dir))
     }
 
+    /// Returns true if directories with recorded names may lie in directories that the entry made.
+    fn is_deep(&self) -> bool {
+        self.entry.is_deep || self.survey.is_deep
+    }
+
     /// Enters a directory: along recorded names, or, with `through`, along all names if the entry
     /// made it.
     fn enter(
@@ -229,7 +234,7 @@ impl Restoration<'_> {
                 here,
                 name,
                 &stat,
-                self.is_leaving || entry.is_deep,
+                self.is_leaving || self.is_deep(),
                 Self::take_away,
                 Self::take_out,
             )?;
@@ -296,7 +301,7 @@ impl Restoration<'_> {
                 here,
                 name,
                 &stat,
-                entry.is_deep,
+                self.is_deep(),
                 Self::put_back,
                 |_, _, _, _| Ok(()),
             )?;

@@ -43,6 +43,8 @@ pub(super) struct Survey {
     /// Content of directories that the entry made, each with its place and the recorded name that
     /// leads there.
     pub(super) inner: Vec<(RootedPath, Stat, (Id, Bytes))>,
+    /// `true` if directories with recorded names lie in directories that the entry made.
+    pub(super) is_deep: bool,
     /// Directories unknown to the entry, each with the directory that it replaced at a recorded
     /// name.
     pub(super) stand_ins: Vec<(Id, Id)>,
@@ -298,6 +300,7 @@ impl SurveyWalk<'_> {
             };
             let place = place.join(&name);
             self.survey.inner.push((place.clone(), stat, key.clone()));
+            self.survey.is_deep |= stat.is_dir() && self.entry.names.contains_key(&stat.id);
             if self.entry.olds.contains_key(&stat.id) {
                 self.collect_object(inner.as_fd(), name.name(), stat)?;
                 self.survey.inside.insert(stat.id, place.clone());

@@ -131,7 +131,7 @@ impl Actor<'_> {
         self.tell(path, |recorder, at| recorder.metadata(at).unwrap());
     }
 
-    fn rename(&mut self, from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
+    pub(super) fn rename(&mut self, from: &Path, to: &Path, flags: RenameFlags) -> io::Result<()> {
         if let (Some(source), Some(target)) = (self.open_name(from), self.open_name(to))
             && let Some(recorder) = self.recorder.as_mut()
         {
@@ -155,7 +155,7 @@ impl Actor<'_> {
         fs::hard_link(from, to)
     }
 
-    fn mkdir(&mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn mkdir(&mut self, path: &Path) -> io::Result<()> {
         self.before_create(path);
         fs::create_dir(path)
     }

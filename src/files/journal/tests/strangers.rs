@@ -1,11 +1,15 @@
 //! Changes by others are never lost, and a call can be undone in parts.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use proptest::prelude::*;
+use rustix::fs::RenameFlags;
 
+use super::super::bytes::Bytes;
 use super::super::{Change, Entry, Options, RootedPath, Store};
 use super::picture::{Picture, differences};
+use super::program::Actor;
 use super::property::{World, cases, steps};
 
 /// Waits for the next tick of the filesystem's clock, so that later changes have a later ctime.
@@ -80,7 +84,11 @@ proptest! {
             }
         }
         let now = contents_of("theirs", &world.picture());
-        prop_assert!(theirs.is_subset(&now), "lost: {:?}", theirs.difference(&now).collect::<Vec<_>>());
+        let lost = theirs.difference(&now).map(|content| {
+            let begin = &content[..content.len().min(40)];
+            format!("{} bytes: {}", content.len(), begin.escape_ascii())
+        });
+        prop_assert!(theirs.is_subset(&now), "lost: {:?}", lost.collect::<Vec<_>>());
         for number in done.into_iter().rev() {
             prop_assert_eq!(undo(&store, &[number], &[]).map(drop), Ok(()));
         }
@@ -121,4 +129,34 @@ fn undated(mut picture: Picture) -> Picture {
         seen.mtime = 0;
     }
     picture
+}
+
+#[test]
+fn undo_finds_directory_that_others_moved_into_new_one() {
+    let world = World::new();
+    let [file, dir, new] = ["file", "dir", "new"].map(|name| world.roots[0].join(name));
+    fs::write(&file, "content").unwrap();
+    fs::create_dir(&dir).unwrap();
+    let store = world.store();
+    let mut recorder = store.begin("call").unwrap();
+    let mut actor = Actor {
+        roots: &world.roots,
+        recorder: Some(&mut recorder),
+        made: 0,
+        who: "call",
+    };
+    actor
+        .rename(&file, &dir.join("moved"), RenameFlags::empty())
+        .unwrap();
+    actor.mkdir(&new).unwrap();
+    let number = store.end(recorder).unwrap().number;
+    fs::rename(&dir, new.join("dir")).unwrap();
+
+    let moved = RootedPath {
+        root: 0,
+        path: Bytes(b"dir/moved".to_vec()),
+    };
+    assert_eq!(undo(&store, &[number], &[moved]), Ok(number + 1));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "content");
+    assert_eq!(fs::read_dir(new.join("dir")).unwrap().count(), 0);
 }
