@@ -39,6 +39,8 @@ pub(super) struct Check<'a> {
     pub(super) units: &'a Units,
     /// Parts of a combined undo; empty for a single entry.
     pub(super) parts: &'a [Part],
+    /// Directories under recorded names that are not undone. They do not get other names.
+    pub(super) staying: &'a HashSet<Id>,
     /// Descriptions of the other entries that moved missing objects, by object.
     pub(super) movers: &'a HashMap<Id, String>,
 }
@@ -235,7 +237,8 @@ impl Check<'_> {
             || old.is_some_and(|old| old.kept.iter().any(|kept| kept.is_copy));
         let is_moved =
             |id: &Id| left.contains(id) && !self.survey.objects.contains_key(id) && !is_kept;
-        if noted.before != noted.after && noted.before.as_ref().is_some_and(is_moved) {
+        let is_elsewhere = |id: &Id| is_moved(id) || self.staying.contains(id);
+        if noted.before != noted.after && noted.before.as_ref().is_some_and(is_elsewhere) {
             return Some("no longer where the call moved it".into());
         }
         if noted.before.or(noted.after).is_some() && self.has_no_directory(dir) {
@@ -329,6 +332,50 @@ impl Check<'_> {
     }
 }
 
+/// Names that an entry changed, with their records.
+type ChangedNames<'a> = BTreeMap<(Id, &'a Bytes), &'a NameRecord>;
+
+/// Returns the moves of directories that lie now in a selected directory that moves away, if
+/// another directory has to come back into them. They come out first: else that directory would
+/// have to come back into itself.
+fn moved_below_leaving<'a>(
+    entry: &Entry,
+    survey: &Survey,
+    changed: &ChangedNames<'a>,
+    selected: &BTreeSet<(Id, &'a Bytes)>,
+) -> Vec<(Id, &'a Bytes)> {
+    let moves = |key: &&(Id, &Bytes)| changed[*key].before != changed[*key].after;
+    let place = |(dir, name): &(Id, &Bytes)| Some(survey.dirs.get(dir)?.join(name));
+    let is_dir = |id: Id| entry.olds.get(&id).is_some_and(|old| old.stat.is_dir());
+    let moving = selected.iter().filter(moves);
+    let targets: HashSet<&RootedPath> = moving
+        .clone()
+        .filter(|key| changed[*key].before.is_some_and(is_dir))
+        .filter_map(|(dir, _)| survey.dirs.get(dir))
+        .collect();
+    if targets.is_empty() {
+        return Vec::new();
+    }
+    let is_inside = |key: &(Id, &Bytes)| survey.inside.get(&changed[key].before?).cloned();
+    let inside = moving.clone().filter_map(is_inside);
+    let leaving: HashSet<RootedPath> = moving.filter_map(place).chain(inside).collect();
+    let mut inner = HashSet::new();
+    for target in targets {
+        let above = std::iter::successors(Some(target.clone()), RootedPath::parent);
+        let above: Vec<RootedPath> = above.collect();
+        if let Some(top) = above.iter().rposition(|place| leaving.contains(place)) {
+            inner.extend(above.into_iter().take(top));
+        }
+    }
+    let is_inner = |key: &&(Id, &Bytes)| place(key).is_some_and(|place| inner.contains(&place));
+    changed
+        .keys()
+        .filter(moves)
+        .filter(is_inner)
+        .copied()
+        .collect()
+}
+
 /// Selects the names to undo for these paths (all, if there are none), without those at or below
 /// `except`. Related names are included: both ends of a move, required directories, the content of
 /// a new directory that is removed, and units. The second value holds names of units that were
@@ -344,7 +391,7 @@ pub(super) fn select(
     paths: &[RootedPath],
     except: &[RootedPath],
 ) -> [SelectedNames; 2] {
-    let changed: BTreeMap<(Id, &Bytes), _> = entry
+    let changed: ChangedNames<'_> = entry
         .all_names()
         .filter(|(dir, name, noted)| {
             entry.is_changed(noted) && !units.stays(&(*dir, (*name).clone()))
@@ -406,6 +453,7 @@ pub(super) fn select(
         for (dir, name) in together.iter().flat_map(|key| units.together_with(key)) {
             selected.insert((*dir, name));
         }
+        selected.extend(moved_below_leaving(entry, survey, &changed, &selected));
         if selected.len() == had {
             break;
         }

@@ -143,7 +143,23 @@ impl Restoration<'_> {
                 pass(self, here, store.root_ids[number])?;
             }
         }
+        self.check_all_back()?;
         self.clear_stages()
+    }
+
+    /// Fails if an object did not get its name back: its directory is in the store itself, or
+    /// others moved it.
+    fn check_all_back(&self) -> Result<(), JournalError> {
+        let is_missing = |(dir, name): &&(Id, Bytes)| {
+            let before = self.entry.names[dir][name].before;
+            before.is_some_and(|before| !self.back.contains(&before))
+        };
+        let Some((dir, name)) = self.selected.iter().find(is_missing) else {
+            return Ok(());
+        };
+        let place = self.before.get(dir).map(|dir| dir.join(name));
+        let path = place.map_or_else(|| name.name().into(), |place| self.store.path(&place));
+        Err(JournalError::Missing { path })
     }
 
     pub(super) fn failed(

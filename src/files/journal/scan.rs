@@ -1,6 +1,6 @@
 //! Survey: current objects under the names of an entry, and in the directories that it made.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::appended::{Digests, digest};
 use super::bytes::Bytes;
 use super::entry::{Entry, OldObject, RootedPath, file_name};
+use super::equivalences::SelectedNames;
 use super::error::{JournalError, UNWANTED};
 use super::log::{Content, Event};
 use super::object::{self, Id, Stat, open_dir, stat};
@@ -82,6 +83,16 @@ struct SurveyWalk<'a> {
 }
 
 impl Survey {
+    /// Returns the directories under recorded names that are not selected.
+    pub(super) fn staying_dirs(&self, selected: &SelectedNames) -> HashSet<Id> {
+        let names = self
+            .names
+            .iter()
+            .filter(|(key, _)| !selected.contains(*key));
+        let found = names.filter_map(|(_, found)| *found);
+        found.filter(Stat::is_dir).map(|dir| dir.id).collect()
+    }
+
     /// Makes a survey. All identities are those known to the entry; `first` maps them.
     pub(super) fn of(
         roots: &[Root],

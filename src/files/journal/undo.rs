@@ -169,6 +169,7 @@ impl Store {
         let movers = self.movers(&entry, numbers, &missing_after(&entry, &survey, &selected))?;
         let check = Check {
             movers: &movers,
+            staying: &survey.staying_dirs(&selected),
             entry: &entry,
             survey: &survey,
             kept: &kept,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use proptest::prelude::*;
 use rustix::fs::RenameFlags;
 
 use super::super::bytes::Bytes;
-use super::super::{Change, Entry, Options, RootedPath, Store};
+use super::super::{Change, Conflict, Entry, Options, RootedPath, Store};
 use super::picture::{Picture, differences};
 use super::program::Actor;
 use super::property::{World, cases, steps};
@@ -35,11 +36,7 @@ fn contents_of(who: &str, picture: &Picture) -> BTreeSet<Vec<u8>> {
         .collect()
 }
 
-fn undo(
-    store: &Store,
-    numbers: &[u64],
-    paths: &[RootedPath],
-) -> Result<u64, Vec<super::super::Conflict>> {
+fn undo(store: &Store, numbers: &[u64], paths: &[RootedPath]) -> Result<u64, Vec<Conflict>> {
     let outcome = store
         .undo(
             numbers,
@@ -131,32 +128,89 @@ fn undated(mut picture: Picture) -> Picture {
     picture
 }
 
+/// Makes a call with these operations. Returns the number of its entry.
+fn call(world: &World, act: impl FnOnce(&mut Actor<'_>)) -> u64 {
+    let store = world.store();
+    let mut recorder = store.begin("call").unwrap();
+    act(&mut Actor {
+        roots: &world.roots,
+        recorder: Some(&mut recorder),
+        made: 0,
+        who: "call",
+    });
+    store.end(recorder).unwrap().number
+}
+
+fn place(path: &str) -> RootedPath {
+    RootedPath {
+        root: 0,
+        path: Bytes(path.as_bytes().to_vec()),
+    }
+}
+
 #[test]
 fn undo_finds_directory_that_others_moved_into_new_one() {
     let world = World::new();
     let [file, dir, new] = ["file", "dir", "new"].map(|name| world.roots[0].join(name));
     fs::write(&file, "content").unwrap();
     fs::create_dir(&dir).unwrap();
-    let store = world.store();
-    let mut recorder = store.begin("call").unwrap();
-    let mut actor = Actor {
-        roots: &world.roots,
-        recorder: Some(&mut recorder),
-        made: 0,
-        who: "call",
-    };
-    actor
-        .rename(&file, &dir.join("moved"), RenameFlags::empty())
-        .unwrap();
-    actor.mkdir(&new).unwrap();
-    let number = store.end(recorder).unwrap().number;
+    let number = call(&world, |actor| {
+        let moved = dir.join("moved");
+        actor.rename(&file, &moved, RenameFlags::empty()).unwrap();
+        actor.mkdir(&new).unwrap();
+    });
     fs::rename(&dir, new.join("dir")).unwrap();
 
-    let moved = RootedPath {
-        root: 0,
-        path: Bytes(b"dir/moved".to_vec()),
-    };
-    assert_eq!(undo(&store, &[number], &[moved]), Ok(number + 1));
+    let undone = undo(&world.store(), &[number], &[place("dir/moved")]);
+    assert_eq!(undone, Ok(number + 1));
     assert_eq!(fs::read_to_string(&file).unwrap(), "content");
     assert_eq!(fs::read_dir(new.join("dir")).unwrap().count(), 0);
+}
+
+#[test]
+fn undo_refuses_directory_that_others_moved_again() {
+    let world = World::new();
+    let [dir, moved, target] = ["dir", "moved", "target"].map(|name| world.roots[0].join(name));
+    fs::create_dir(&dir).unwrap();
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("file"), "").unwrap();
+    let number = call(&world, |actor| {
+        actor.rename(&dir, &moved, RenameFlags::empty()).unwrap();
+        actor.unlink(&target.join("file")).unwrap();
+    });
+    fs::rename(&moved, &target).unwrap();
+
+    let conflicts = undo(&world.store(), &[number], &[place("moved")]).unwrap_err();
+    let expected = Conflict {
+        place: place("dir"),
+        why: "no longer where the call moved it".to_owned(),
+    };
+    assert_eq!(conflicts, [expected]);
+    assert!(!dir.exists() && target.exists());
+}
+
+#[test]
+fn undo_of_directory_inside_out_keeps_content_of_others() {
+    let world = World::new();
+    let [outer, old, new] = ["outer", "old", "new"].map(|name| world.roots[0].join(name));
+    fs::create_dir_all(outer.join("inner")).unwrap();
+    fs::create_dir(&old).unwrap();
+    let number = call(&world, |actor| {
+        let mut rename = |from: &Path, to: &Path| {
+            actor.rename(from, to, RenameFlags::empty()).unwrap();
+        };
+        rename(&outer.join("inner"), &old.join("inner"));
+        rename(&outer, &old.join("inner/outer"));
+        rename(&old, &new);
+    });
+    fs::write(new.join("inner/file"), "theirs").unwrap();
+    fs::write(new.join("inner/outer/file"), "theirs too").unwrap();
+
+    let undone = undo(&world.store(), &[number], &[place("old")]);
+    assert_eq!(undone, Ok(number + 1));
+    let content = |path: &str| fs::read_to_string(outer.join(path)).unwrap_or_default();
+    assert_eq!(
+        [content("inner/file"), content("file")],
+        ["theirs", "theirs too"]
+    );
 }
