@@ -434,6 +434,8 @@ pub const MAX_TEST_FILES: usize = 2000;
 pub const DEFAULT_TESTS_TIMEOUT_SECS: u64 = 300;
 /// Longest timeout of a run of tests, in seconds.
 pub const MAX_TESTS_TIMEOUT_SECS: u64 = 86_400;
+/// Longest time for building before the tests, in seconds. It does not count against the timeout.
+pub const MAX_TESTS_BUILD_SECS: u64 = 3600;
 /// Time that the process of a run may stay silent after its tests have ended, in seconds:
 /// tear-downs come then.
 pub const TESTS_LINGER_SECS: u64 = 20;

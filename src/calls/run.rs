@@ -121,7 +121,7 @@ pub(crate) fn run(
     run: &Run<'_>,
     play: Play,
     cancel: &CancelToken,
-    on_progress: &mut dyn FnMut(Duration, Stage),
+    on_progress: &mut dyn FnMut(Duration, Stage<'_>),
 ) -> Result<Ran, CallsError> {
     let authority = Arc::new(Authority::new()?);
     let java_options = ground.launcher.variable(JAVA_OPTIONS);

@@ -20,13 +20,15 @@ use super::client_selection::form;
 use super::tool_server::Server;
 use crate::error::Error;
 use crate::tools::{
-    Aside, Attended, Callable, ChangeCounts, Context, Hints, LongCall, Progress, Registry,
-    Services, outside_lines,
+    Aside, Attended, Callable, ChangeCounts, Context, HandOver, Hints, LongCall, Progress,
+    Registry, Services, outside_lines,
 };
 
 /// Time until a call is handed over once more, if too many are in the background.
 const RETRY_HAND_OVER: Duration = Duration::from_secs(1);
-/// Longest arguments from which the title of a call is read, in bytes.
+/// Time between two reports of a call that waits for another one.
+const JOINED_PAUSE: Duration = Duration::from_secs(1);
+/// Longest arguments that are parsed for the title of a call, or to find an equal call, in bytes.
 const MAX_TITLED_BYTES: usize = 64 * 1024;
 /// Longest time between two reports of progress. Many clients give a call up after a minute
 /// without one.
@@ -90,8 +92,8 @@ impl Call<'_> {
             }
             Err(error) => return Err(error),
         };
-        if tool.hands_over() && self.server.front.registry.can_follow() {
-            return self.run_at_length(tool.name(), arguments, outbox);
+        if tool.hand_over() != HandOver::Never && self.server.front.registry.can_follow() {
+            return self.run_at_length(tool, arguments, outbox);
         }
         let sink = |done: u64, total: Option<u64>, message: &str| {
             self.report(outbox, done, total, message);
@@ -106,13 +108,29 @@ impl Call<'_> {
     }
 
     /// Runs a tool on a thread of its own. If the client asked for no progress, the call goes on
-    /// in the background after the time limit of commands.
+    /// in the background after the time limit of commands. A call that joins a running one waits
+    /// for that.
     fn run_at_length(
         &self,
-        name: &str,
+        tool: &dyn Callable,
         arguments: Option<&RawValue>,
         outbox: &dyn Outbox,
     ) -> Outcome {
+        let name = tool.name();
+        let given: Value = match arguments {
+            Some(raw) if raw.get().len() <= MAX_TITLED_BYTES => {
+                serde_json::from_str(raw.get()).unwrap_or_default()
+            }
+            _ => Value::Null,
+        };
+        let is_joined = tool.hand_over() == HandOver::IsJoined;
+        let background = &self.server.services.background_calls;
+        let running = background
+            .find_running(name, &given)
+            .filter(|_| is_joined && (arguments.is_none() || !given.is_null()));
+        if let Some(running) = running {
+            return self.join(&running, outbox);
+        }
         let Some(server) = self.server.shared() else {
             return Err(RpcError::new(Code::Internal, "the server is ending"));
         };
@@ -130,13 +148,13 @@ impl Call<'_> {
                 replies: &replies,
             };
             let sink = |done: u64, total: Option<u64>, message: &str| {
-                long.report((done, total, message.to_owned()));
+                long.report((done, total, message.to_owned()), wants_progress);
             };
-            let progress = Progress::new(wants_progress.then_some(&sink));
+            let progress = Progress::new(Some(&sink));
             let tool = server.front.registry.find(&tool)?;
             call.perform(tool, arguments.as_deref(), &progress, &|work| work())
         };
-        let Some(long) = LongCall::start(name, self.cancel.clone(), work) else {
+        let Some(long) = LongCall::start(name, given, self.cancel.clone(), work) else {
             return Err(RpcError::new(
                 Code::Internal,
                 "no thread could be started for the call; try again when less runs",
@@ -155,8 +173,8 @@ impl Call<'_> {
                     self.report(outbox, last, total, &message);
                 }
                 Attended::Running if limit.is_some_and(|limit| Instant::now() >= limit) => {
-                    if let Some(id) = self.server.services.background_calls.hand_over(&long) {
-                        return Ok(Body::Tool(self.goes_on(&long, &id)));
+                    if background.hand_over(&long).is_some() {
+                        return Ok(Body::Tool(self.goes_on(&long, is_joined)));
                     }
                     // It has ended meanwhile, or too many go on already.
                     limit = Some(Instant::now() + RETRY_HAND_OVER);
@@ -170,19 +188,54 @@ impl Call<'_> {
         }
     }
 
+    /// Waits for the result of a call in the background that had the same arguments.
+    fn join(&self, long: &LongCall, outbox: &dyn Outbox) -> Outcome {
+        let limit = self.patience().map(|patience| self.asked + patience);
+        let mut done = 0;
+        loop {
+            let pause = Instant::now() + JOINED_PAUSE;
+            if let Some(outcome) = long.await_result(limit.map_or(pause, |limit| limit.min(pause)))
+            {
+                let mut outcome = outcome?;
+                if let Body::Tool(reply) = &mut outcome {
+                    reply.content.push(Content::note(format!(
+                        "this is the result of the call that began {} s ago; it may lack changes \
+                         since then",
+                        long.age().as_secs()
+                    )));
+                }
+                return Ok(outcome);
+            }
+            if self.cancel.is_cancelled() || limit.is_some_and(|limit| Instant::now() >= limit) {
+                return Ok(Body::Tool(self.goes_on(long, true)));
+            }
+            done += 1;
+            let message = long.progress().unwrap_or_default();
+            self.report(outbox, done, None, &message);
+        }
+    }
+
     /// Reply of a call that goes on in the background.
-    fn goes_on(&self, long: &LongCall, id: &str) -> ToolReply {
+    fn goes_on(&self, long: &LongCall, is_joined: bool) -> ToolReply {
+        let id = long.id();
+        let progress = long.progress().map(|progress| format!(" ({progress})"));
+        let joined = if is_joined {
+            ", or the same call again,"
+        } else {
+            ""
+        };
         let note = format!(
-            "{} still runs after {} s, and goes on in the background as commandId \"{id}\"; \
-             follow_command waits for its result",
+            "{} still runs after {} s{}, and goes on in the background as commandId \"{id}\"; \
+             follow_command{joined} waits for its result",
             long.tool(),
-            self.asked.elapsed().as_secs()
+            self.asked.elapsed().max(long.age()).as_secs(),
+            progress.unwrap_or_default()
         );
         ToolReply {
             content: vec![Content::note(note)],
             form: form(self.replies, false),
             structured: Some(json!({"commandId": id}).to_string()),
-            started: Some(id.to_owned()),
+            started: Some(id),
             ..ToolReply::default()
         }
     }

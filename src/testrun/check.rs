@@ -357,8 +357,9 @@ fn build_outcome(
     match report.status {
         CheckStatus::MissingTool => {
             let elsewhere = projects_with_tool(wanted.context, wanted.dir(), checker);
-            report.hint = elsewhere
-                .or_else(|| Some(checker.install_step(wanted.context, &report.tool.command)));
+            report.hint = elsewhere.or_else(|| {
+                Some(checker.install_step(wanted.context, wanted.dir(), &report.tool.command))
+            });
         }
         CheckStatus::TimedOut => {
             report.hint = Some(format!(

@@ -20,6 +20,7 @@ use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
 use super::project::programs::path;
+use super::project::python_install;
 
 /// Output kept of a runner or checker, in bytes for each of its two streams: some say there what
 /// became of the tests.
@@ -86,7 +87,7 @@ impl<'a> RunContext<'a> {
         dir: &Checked<Read>,
         line: &str,
         timeout: Duration,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Outcome, TestrunError> {
         self.shell_until(dir, line, timeout, None, on_progress)
     }
@@ -98,7 +99,7 @@ impl<'a> RunContext<'a> {
         line: &str,
         timeout: Duration,
         over: Option<&Cell<bool>>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Outcome, TestrunError> {
         if line.len() > MAX_COMMAND_BYTES {
             return Err(TestrunError::arguments(format!(
@@ -147,17 +148,23 @@ impl<'a> RunContext<'a> {
         Ok(outcome.exit == Exit::Code(0))
     }
 
-    /// Returns the way to install a Python package for the interpreter in use; `argv` is the
-    /// command that ran.
-    pub fn python_install_step(&self, argv: &[String], package: &str) -> String {
-        let command = match argv
+    /// Returns the way to install a Python package in a project: as its metadata lists it, or
+    /// alone. `argv` is the command that ran.
+    pub fn python_install_step(&self, project: &Path, argv: &[String], package: &str) -> String {
+        let pip = match argv
             .iter()
             .find_map(|word| word.strip_suffix("/bin/python"))
         {
-            Some(venv) => format!("{}/bin/pip install {package}", quoted(venv)),
-            None => format!("python3 -m venv .venv && .venv/bin/pip install {package}"),
+            Some(venv) => format!("{}/bin/pip", quoted(venv)),
+            None => "python3 -m venv .venv && .venv/bin/pip".to_owned(),
         };
-        self.install_hint(&command, ", or as the project documents it")
+        match python_install::command(&self.disk(), project, package, &pip) {
+            Some(command) => self.install_hint(&command, ""),
+            None => self.install_hint(
+                &format!("{pip} install {package}"),
+                ", or as the project documents it",
+            ),
+        }
     }
 
     /// Returns the next step if this command installs a missing program. `others` follows the

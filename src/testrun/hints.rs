@@ -1,6 +1,8 @@
 //! Hints on a run, beyond its report.
 
-use replay_base::limits::TESTS_LINGER_SECS;
+use std::path::Path;
+
+use replay_base::limits::{MAX_TESTS_BUILD_SECS, TESTS_LINGER_SECS};
 
 use super::context::RunContext;
 use super::model::{State, TestReport, TestStatus};
@@ -18,20 +20,27 @@ pub(crate) fn hint(
     selection: &TestSelection,
     runner: &'static dyn Runner,
     lingered: bool,
+    was_building: bool,
 ) -> Option<String> {
-    let seconds = request.timeout.as_secs();
+    let (seconds, project) = (request.timeout.as_secs(), Path::new(&report.runner.cwd));
     Some(match report.status {
         TestStatus::MissingTool => {
             // Another project may have the missing files.
             let is_per_project = matches!(runner.about().origin, ProgramOrigin::Python(_));
             let elsewhere = is_per_project
-                .then(|| projects_with_tool(context, report.runner.cwd.as_ref(), runner))
+                .then(|| projects_with_tool(context, project, runner))
                 .flatten();
-            elsewhere.unwrap_or_else(|| runner.install_step(context, &report.runner.command))
+            elsewhere
+                .unwrap_or_else(|| runner.install_step(context, project, &report.runner.command))
         }
         TestStatus::TimedOut if lingered => format!(
             "every test had ended, but the process ran on for {TESTS_LINGER_SECS} s and was \
              ended: close servers, timers and threads at the end of the tests"
+        ),
+        TestStatus::TimedOut if was_building => format!(
+            "the build took more than {} s, and no test began: build with execute_command and \
+             `background: true` first",
+            MAX_TESTS_BUILD_SECS + seconds
         ),
         TestStatus::TimedOut
             if report.unfinished.is_empty()

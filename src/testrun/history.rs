@@ -111,6 +111,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::TestSelection;
 
     const GO: RunnerName = RunnerName("go");
     const JEST: RunnerName = RunnerName("jest");
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(kept.last_failed(Some(GO)), None);
         let cut = Interruption {
             kind: "timed out",
-            request: None,
+            requests: vec![(TestSelection::All, None)],
         };
         kept.remember(Path::new("/a"), GO, vec![], Some(cut.clone()));
         assert_eq!(kept.last_failed(None), Some((PathBuf::from("/a"), GO)));

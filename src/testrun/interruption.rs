@@ -3,15 +3,22 @@
 
 use super::model::{State, TestStatus};
 use super::reports::results::TestResults;
+use super::runner::Runner;
 use super::selection::TestSelection;
 
-/// An interrupted run.
+/// Most interrupted requests that are kept apart. More count as a request for all tests.
+const MAX_INTERRUPTED_REQUESTS: usize = 16;
+
+/// Requested tests, and filter for their names.
+pub(crate) type Requested = (TestSelection, Option<String>);
+
+/// Interrupted runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interruption {
-    /// Kind of interruption, such as `timed out`.
+    /// Kind of the last interruption, such as `timed out`.
     pub kind: &'static str,
-    /// Requested tests and name filter; `None` for a mix of several requests.
-    pub request: Option<(TestSelection, Option<String>)>,
+    /// Interrupted requests that no complete run has covered since.
+    pub requests: Vec<Requested>,
 }
 
 impl Interruption {
@@ -57,38 +64,58 @@ pub(crate) fn kind(
 pub(crate) fn after(
     known: Option<Interruption>,
     kind: Option<&'static str>,
-    selection: &TestSelection,
-    filter: Option<&str>,
+    requested: Requested,
+    runner: &dyn Runner,
 ) -> Option<Interruption> {
-    let request = (selection.clone(), filter.map(str::to_owned));
-    let is_all = request == (TestSelection::All, None);
-    match (known, kind) {
-        // Failed tests stay on the list until they pass.
-        (known, _) if matches!(selection, TestSelection::Failed(_)) => known,
-        (Some(known), Some(kind)) if known.request.as_ref() != Some(&request) && !is_all => {
-            Some(Interruption {
-                kind,
-                request: None,
-            })
-        }
-        (_, Some(kind)) => Some(Interruption {
-            kind,
-            request: Some(request),
-        }),
-        (known, None) => known.filter(|known| !is_all && known.request.as_ref() != Some(&request)),
+    // Failed tests stay on the list until they pass.
+    if matches!(requested.0, TestSelection::Failed(_)) {
+        return known;
     }
+    let (known_kind, requests) = known.map(|known| (known.kind, known.requests)).unzip();
+    let mut requests = requests.unwrap_or_default();
+    requests.retain(|earlier| !covers(&requested, earlier, runner));
+    if kind.is_some() {
+        requests.push(requested);
+        if requests.len() > MAX_INTERRUPTED_REQUESTS {
+            requests = vec![(TestSelection::All, None)];
+        }
+    }
+    let kind = kind.or(known_kind).filter(|_| !requests.is_empty())?;
+    Some(Interruption { kind, requests })
+}
+
+/// Returns true if a request includes all tests of another one.
+fn covers(wide: &Requested, narrow: &Requested, runner: &dyn Runner) -> bool {
+    let is_wider_filter = match (&wide.1, &narrow.1) {
+        (None, _) => true,
+        (Some(wide), Some(narrow)) => {
+            wide == narrow || runner.filters_by_substring() && narrow.contains(wide)
+        }
+        (Some(_), None) => false,
+    };
+    is_wider_filter
+        && match (&wide.0, &narrow.0) {
+            (TestSelection::All, _) => true,
+            (TestSelection::Targets(wide), TestSelection::Targets(narrow)) => narrow
+                .iter()
+                .all(|target| wide.iter().any(|above| above.includes(target))),
+            (wide, narrow) => wide == narrow,
+        }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use pretty_assertions::assert_eq;
 
     use super::*;
     use crate::model::{Case, Summary};
     use crate::project::files::NamedPath;
+    use crate::runners::{CargoTest, Pytest};
 
-    fn part(path: &str) -> TestSelection {
-        TestSelection::Targets(vec![NamedPath::whole(path.into(), false)])
+    fn part(path: &str, is_dir: bool) -> TestSelection {
+        TestSelection::Targets(vec![NamedPath::whole(path.into(), is_dir)])
     }
 
     #[test]
@@ -121,42 +148,57 @@ mod tests {
     }
 
     #[test]
-    fn interruption_ends_after_same_or_full_run() {
-        let cut = after(None, Some("timed out"), &part("/a"), None);
+    fn interruption_ends_after_run_that_covers_it() {
+        const CARGO: &dyn Runner = &CargoTest;
+        let timed_out = |requests: &[Requested]| {
+            Some(Interruption {
+                kind: "timed out",
+                requests: requests.to_vec(),
+            })
+        };
+        let all = |filter: Option<&str>| (TestSelection::All, filter.map(str::to_owned));
+        let file = (part("/d/a", false), None);
+        let cut = after(None, Some("timed out"), file.clone(), CARGO);
+        assert_eq!(cut, timed_out(slice::from_ref(&file)));
+        let left_after = |requested: Requested| after(cut.clone(), None, requested, CARGO);
+        for narrower in [
+            (TestSelection::Failed(vec![]), None),
+            (TestSelection::Changed, None),
+            (part("/d/b", false), None),
+            (part("/d/a", false), Some("x".to_owned())),
+            all(Some("x")),
+        ] {
+            assert_eq!(left_after(narrower.clone()), cut, "{narrower:?}");
+        }
+        for wider in [file.clone(), (part("/d", true), None), all(None)] {
+            assert_eq!(left_after(wider.clone()), None, "{wider:?}");
+        }
+
+        let both = after(cut, Some("timed out"), all(Some("fmt::x")), CARGO);
+        assert_eq!(both, timed_out(&[file.clone(), all(Some("fmt::x"))]));
+        assert_eq!(
+            after(both.clone(), None, all(Some("fmt")), CARGO),
+            timed_out(&[file])
+        );
+        // A filter of pytest is an expression.
+        assert_eq!(after(both.clone(), None, all(Some("fmt")), &Pytest), both);
+        assert_eq!(after(both, None, all(None), CARGO), None);
+    }
+
+    #[test]
+    fn many_interruptions_end_with_run_of_all() {
+        let request = |number: usize| (part(&format!("/{number}"), false), None);
+        let cut = (0..=MAX_INTERRUPTED_REQUESTS).fold(None, |known, number| {
+            after(known, Some("crashed"), request(number), &CargoTest)
+        });
+        let all = (TestSelection::All, None);
         assert_eq!(
             cut,
             Some(Interruption {
-                kind: "timed out",
-                request: Some((part("/a"), None))
-            })
-        );
-        assert_eq!(
-            after(cut.clone(), None, &TestSelection::Failed(vec![]), None),
-            cut
-        );
-        assert_eq!(after(cut.clone(), None, &part("/b"), None), cut);
-        assert_eq!(after(cut.clone(), None, &part("/a"), Some("x")), cut);
-        assert_eq!(after(cut.clone(), None, &part("/a"), None), None);
-        assert_eq!(after(cut.clone(), None, &TestSelection::All, None), None);
-        let both = after(cut, Some("crashed"), &part("/b"), None);
-        assert_eq!(
-            both,
-            Some(Interruption {
                 kind: "crashed",
-                request: None
+                requests: vec![all.clone()]
             })
         );
-        assert_eq!(after(both.clone(), None, &part("/b"), None), both);
-        assert_eq!(after(both, None, &TestSelection::All, None), None);
-        // An interrupted run of failed tests keeps their list.
-        assert_eq!(
-            after(
-                None,
-                Some("timed out"),
-                &TestSelection::Failed(vec![]),
-                None
-            ),
-            None
-        );
+        assert_eq!(after(cut, None, all, &CargoTest), None);
     }
 }

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use replay_base::cancel::Bound;
-use replay_base::limits::{MAX_TEST_READ_SECS, TESTS_LINGER_SECS};
+use replay_base::limits::{MAX_TEST_READ_SECS, MAX_TESTS_BUILD_SECS, TESTS_LINGER_SECS};
 use replay_base::text::escape::show_path;
 use replay_files::policy::{Checked, PolicyError, Read};
-use replay_sandbox::exec::{Denied, ExecError, Log, Outcome, Stage, place_of};
+use replay_sandbox::exec::{Captured, Denied, ExecError, Log, Outcome, Stage, place_of};
 
+use super::by_language::cargo;
 use super::choice::{RunnerChoice, choose};
 use super::command::{REPORT, RunInputs, line, words};
 use super::completeness::missed;
@@ -105,29 +106,30 @@ pub fn run(
     let stale = request
         .report
         .and_then(|report| version_of(context, &project, report));
-    let (mut seen, mut offset) = (RunProgress::new(runner), 0);
-    let (over, mut last_word) = (Cell::new(false), (Duration::ZERO, 0));
-    let outcome = context.shell_until(
+    let mut seen = RunProgress::new(runner);
+    let (over, mut ends) = (Cell::new(false), RunEnds::new(request.timeout));
+    let building = Duration::from_secs(MAX_TESTS_BUILD_SECS);
+    let most = request.timeout + runner.is_compiled().then_some(building).unwrap_or_default();
+    let mut outcome = context.shell_until(
         &project,
         &shell_line,
-        request.timeout,
+        most,
         Some(&over),
         &mut |elapsed, stage| {
-            if let Ok(bytes) = lent.read(REPORT, offset, TESTS_PROGRESS_BYTES) {
-                offset += bytes.len() as u64;
+            if let Ok(bytes) = lent.read(REPORT, seen.report_bytes(), TESTS_PROGRESS_BYTES) {
                 seen.feed(&bytes);
             }
-            let Stage::Running { bytes } = stage else {
-                return on_progress(elapsed, &progress(&seen, elapsed, stage));
-            };
-            if last_word.1 != bytes + offset || !seen.has_ended() {
-                last_word = (elapsed, bytes + offset);
+            seen.feed_output(stage);
+            if matches!(stage, Stage::Running { .. }) {
+                over.set(ends.is_over(elapsed, &seen, stage.bytes()));
             }
-            over.set(elapsed.saturating_sub(last_word.0) >= Duration::from_secs(TESTS_LINGER_SECS));
-            on_progress(elapsed, &progress(&seen, elapsed, stage));
+            on_progress(elapsed, &seen.describe(elapsed, stage));
         },
     )?;
     let took = before.elapsed();
+    if runner.is_compiled() && !outcome.stderr.truncated {
+        outcome.stderr = Captured::whole(cargo::without_progress(&outcome.stderr.bytes));
+    }
     let (report, fault) = report_of(context, request.report, &plan, &lent, &project, stale);
     let root = project.display_path().to_string_lossy().into_owned();
     let facts = runner.facts(context, &project, &wanted);
@@ -187,7 +189,8 @@ pub fn run(
         info,
         outcome: &outcome,
         took,
-        over: over.get(),
+        lingered: ends.lingers,
+        was_building: seen.is_building(),
         log,
     };
     Ok(build_outcome(context, request, choice, results, ended))
@@ -201,8 +204,47 @@ struct EndedRun<'a> {
     outcome: &'a Outcome,
     took: Duration,
     /// `true` if the server ended it after its tests had ended.
-    over: bool,
+    lingered: bool,
+    /// `true` if no test had begun at its end.
+    was_building: bool,
     log: Arc<Log>,
+}
+
+/// Reasons to end a run: tests that take longer than the timeout, or a silent process after them.
+struct RunEnds {
+    timeout: Duration,
+    /// Elapsed time at which the tests began.
+    begun: Option<Duration>,
+    /// Elapsed time and bytes at the last sign of life.
+    last_word: (Duration, u64),
+    /// `true` if the process goes on after its tests have ended.
+    lingers: bool,
+}
+
+impl RunEnds {
+    fn new(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            begun: None,
+            last_word: (Duration::ZERO, 0),
+            lingers: false,
+        }
+    }
+
+    /// Returns true if the run has to end. `bytes` is the length of its output so far.
+    fn is_over(&mut self, elapsed: Duration, seen: &RunProgress, bytes: u64) -> bool {
+        let bytes = bytes + seen.report_bytes();
+        if self.last_word.1 != bytes || !seen.has_ended() {
+            self.last_word = (elapsed, bytes);
+        }
+        let silent = elapsed.saturating_sub(self.last_word.0);
+        self.lingers = silent >= Duration::from_secs(TESTS_LINGER_SECS);
+        if seen.is_building() {
+            return self.lingers;
+        }
+        let begun = *self.begun.get_or_insert(elapsed);
+        self.lingers || elapsed.saturating_sub(begun) >= self.timeout
+    }
 }
 
 /// Returns the project for a rerun of failed tests without a directory. This is the project of the
@@ -242,15 +284,15 @@ fn build_outcome(
         info,
         outcome,
         took,
-        over,
+        lingered,
+        was_building,
         log,
     } = ended;
     let runner = choice.runner;
     let missing =
         !results.begun && !runner.is_custom_command() && is_absent(runner.name(), outcome);
-    let lingered = over && outcome.timed_out;
     let ending = ProcessEnding {
-        lingered,
+        lingered: lingered && outcome.timed_out,
         ..ProcessEnding::of(outcome, took, missing)
     };
     let cwd = info.cwd.clone();
@@ -304,8 +346,8 @@ fn build_outcome(
         _ => interruption::after(
             cut,
             interruption::kind(runner.is_shared(), &results, status),
-            selection,
-            request.filter,
+            (selection.clone(), request.filter.map(str::to_owned)),
+            runner,
         ),
     };
     let run = ignored_files::FinishedRun {
@@ -339,6 +381,7 @@ fn build_outcome(
             selection,
             runner,
             ending.lingered,
+            was_building,
         ),
         runner.hint(context, &report, has_own_harness),
         lacks_network
@@ -380,19 +423,6 @@ fn scope_of(selection: &TestSelection, request: &RunRequest<'_>, root: &Path) ->
         files,
         filter: request.filter.map(str::to_owned),
         project: None,
-    }
-}
-
-fn progress(seen: &RunProgress, elapsed: Duration, stage: Stage) -> String {
-    let seconds = elapsed.as_secs_f64();
-    match (stage, seen.total()) {
-        (Stage::Waiting, _) => "waiting for a free slot".to_owned(),
-        (Stage::Running { .. }, Some(total)) => {
-            format!("{} of {total} tests, {seconds:.1} s", seen.finished_tests())
-        }
-        (Stage::Running { bytes }, None) => {
-            format!("running for {seconds:.1} s, {bytes} bytes of output")
-        }
     }
 }
 

@@ -66,7 +66,8 @@ pub trait Runner: ProjectTool {
         ProjectFacts::default()
     }
 
-    /// Counts the tests in a line of the growing report.
+    /// Counts the tests in a line of the growing report, or in a line of output of a compiled
+    /// runner.
     fn count(&self, line: &[u8], counted: &mut TestCount) {
         if let Ok(event) = serde_json::from_slice(line) {
             counted.add(&event);
@@ -163,6 +164,11 @@ impl dyn Runner + '_ {
         self.language().is_some_and(Language::is_compiled)
     }
 
+    /// Returns true if a filter selects the tests whose path contains it.
+    pub fn filters_by_substring(&self) -> bool {
+        self.language() == Some(Language::Rust)
+    }
+
     /// Returns the reason why the runner cannot use a filter.
     pub fn refuse_filter(&self, filter: &str) -> Option<String> {
         let of_cargo = self.language() == Some(Language::Rust);
@@ -257,6 +263,10 @@ pub struct TestCount {
     pub done: u64,
     /// Number of known tests; may grow while files load.
     pub total: u64,
+    /// Numbers of built and of all units, for a runner that compiles; 0 if it does not report them.
+    pub units: (u64, u64),
+    /// `true` once a compiled runner starts its tests.
+    pub has_begun: bool,
     /// `true` if the reporter has reported the end of all tests.
     pub has_ended: bool,
 }

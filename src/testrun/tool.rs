@@ -68,11 +68,11 @@ pub trait ProjectTool: Sync {
     }
 
     /// Returns the next step if the program was not found; `argv` is the command that ran.
-    fn install_step(&self, context: &RunContext<'_>, argv: &[String]) -> String {
+    fn install_step(&self, context: &RunContext<'_>, project: &Path, argv: &[String]) -> String {
         match self.about().origin {
             ProgramOrigin::Path(program) => RunContext::not_found_hint(program),
             ProgramOrigin::Node(..) => RunContext::not_found_hint("node"),
-            ProgramOrigin::Python(module) => context.python_install_step(argv, module),
+            ProgramOrigin::Python(module) => context.python_install_step(project, argv, module),
         }
     }
 

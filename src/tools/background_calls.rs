@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use replay_base::cancel::CancelToken;
 use replay_files::policy::{AccessRecord, TouchedPaths};
 use replay_mcp::protocol::{Code, Outcome, RpcError};
+use serde_json::Value;
 
 /// Ended calls whose results are kept.
 const KEPT_CALLS: usize = 8;
@@ -50,6 +51,7 @@ struct Table {
 #[derive(Debug)]
 pub struct LongCall {
     tool: String,
+    arguments: Value,
     at: SystemTime,
     begun: Instant,
     cancel: CancelToken,
@@ -62,6 +64,8 @@ struct CallState {
     /// Set once the call is handed over.
     id: Option<String>,
     reports: VecDeque<Report>,
+    /// Message of the last report.
+    progress: Option<String>,
     result: Option<CallResult>,
     listener: Option<Arc<Listener>>,
     /// Time from the begin to the end.
@@ -93,11 +97,13 @@ impl LongCall {
     /// if no thread can be started.
     pub fn start(
         tool: &str,
+        arguments: Value,
         cancel: CancelToken,
         work: impl FnOnce(&LongCall) -> Outcome + Send + 'static,
     ) -> Option<Arc<Self>> {
         let call = Arc::new(Self {
             tool: tool.to_owned(),
+            arguments,
             at: SystemTime::now(),
             begun: Instant::now(),
             cancel,
@@ -129,10 +135,11 @@ impl LongCall {
         Some(call)
     }
 
-    /// Takes a report of the call's progress.
-    pub fn report(&self, report: Report) {
+    /// Takes a report of the call's progress. `is_wanted` is true if its client asked for reports.
+    pub fn report(&self, report: Report, is_wanted: bool) {
         let mut state = lock(&self.state);
-        if state.id.is_none() {
+        state.progress = Some(report.2.clone());
+        if is_wanted && state.id.is_none() {
             state.reports.push_back(report);
         }
         drop(state);
@@ -183,6 +190,11 @@ impl LongCall {
     /// Its number for `follow_command`; empty before it is handed over.
     pub fn id(&self) -> String {
         lock(&self.state).id.clone().unwrap_or_default()
+    }
+
+    /// Message of its last report.
+    pub fn progress(&self) -> Option<String> {
+        lock(&self.state).progress.clone()
     }
 
     /// Ends the call early.
@@ -255,6 +267,16 @@ impl BackgroundCalls {
     /// Returns the call with this id.
     pub fn find(&self, id: &str) -> Option<Arc<LongCall>> {
         self.list().into_iter().find(|call| call.id() == id)
+    }
+
+    /// Returns the running call of a tool with these arguments.
+    pub fn find_running(&self, tool: &str, arguments: &Value) -> Option<Arc<LongCall>> {
+        self.list().into_iter().find(|call| {
+            call.tool == tool
+                && call.arguments == *arguments
+                && call.is_running()
+                && !call.was_ended()
+        })
     }
 
     /// Returns the running calls and the last ended ones, oldest first.

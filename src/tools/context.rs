@@ -178,12 +178,13 @@ impl<'a> Progress<'a> {
     }
 
     /// Reports the running time of a command, and its timeout.
-    pub fn stage(&self, elapsed: Duration, most: Duration, stage: Stage) {
+    pub fn stage(&self, elapsed: Duration, most: Duration, stage: Stage<'_>) {
         let message = match stage {
             Stage::Waiting => "waiting for a free slot".to_owned(),
-            Stage::Running { bytes } => format!(
-                "running for {:.1} s, {bytes} bytes of output",
-                elapsed.as_secs_f64()
+            Stage::Running { .. } => format!(
+                "running for {:.1} s, {} bytes of output",
+                elapsed.as_secs_f64(),
+                stage.bytes()
             ),
         };
         self.report(

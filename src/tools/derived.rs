@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, transform};
 use serde_json::{Map, Value, json};
 
 use super::schema::{ALIASES, BRIEF, HIDDEN};
-use super::tool::Tool;
+use super::tool::{HandOver, Tool};
 
 /// Schemas of a tool, as committed in `schemas/`.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) fn schema_file<T: Tool>() -> SchemaFile {
     schemas.insert("arguments".to_owned(), arguments.clone());
     schemas.insert("published".to_owned(), published(arguments));
     if let Some(mut output) = output::<T::Output>() {
-        if T::HANDS_OVER {
+        if T::HAND_OVER != HandOver::Never {
             go_on(&mut output);
         }
         schemas.insert("output".to_owned(), output);

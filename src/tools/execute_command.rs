@@ -238,7 +238,7 @@ fn run(
         ..rules.foreground(launcher, context.cancel, timeout)
     };
     let mut waited = Duration::ZERO;
-    let mut progress = |elapsed: Duration, stage: Stage| {
+    let mut progress = |elapsed: Duration, stage: Stage<'_>| {
         let message = match stage {
             Stage::Waiting => {
                 waited = elapsed;
@@ -247,10 +247,11 @@ fn run(
                     rules.running.len()
                 )
             }
-            Stage::Running { bytes } => {
+            Stage::Running { .. } => {
                 format!(
-                    "running for {:.1} s, {bytes} bytes of output",
-                    elapsed.saturating_sub(waited).as_secs_f64()
+                    "running for {:.1} s, {} bytes of output",
+                    elapsed.saturating_sub(waited).as_secs_f64(),
+                    stage.bytes()
                 )
             }
         };

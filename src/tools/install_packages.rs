@@ -18,7 +18,7 @@ use super::notes::command::exit_code;
 use super::open_object::Open;
 use super::python::{has_network, host, private_directory, session};
 use super::status_line::Status;
-use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
+use super::{BadResult, Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Default timeout for the installation of packages, in seconds.
@@ -71,7 +71,7 @@ impl Tool for InstallPackages {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Heavy;
-    const HANDS_OVER: bool = true;
+    const HAND_OVER: HandOver = HandOver::GoesOn;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;

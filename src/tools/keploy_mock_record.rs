@@ -13,7 +13,7 @@ use super::recorded_calls::{
     CommandRequest, did_not_run, failure_output, folder, left_out, notes, run_command, secrets,
     unreached,
 };
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::calls::{Isolation, NewSet, Play, Ran, WrittenSet, declared, keep, sets};
 use crate::error::Error;
 
@@ -71,7 +71,7 @@ impl Tool for KeployMockRecord {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Calls;
     const WEIGHT: Weight = Weight::Heavy;
-    const HANDS_OVER: bool = true;
+    const HAND_OVER: HandOver = HandOver::GoesOn;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let path = params

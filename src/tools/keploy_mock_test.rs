@@ -14,7 +14,7 @@ use super::notes::command::exit_code;
 use super::recorded_calls::{
     CommandRequest, failure_output, no_sets_message, notes, run_command, secrets, some_of,
 };
-use super::{Context, Hints, Reply, Tool, Toolset};
+use super::{Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::calls::{Isolation, Play, Ran, load, sets};
 use crate::error::Error;
 
@@ -93,7 +93,7 @@ impl Tool for KeployMockTest {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Calls;
     const WEIGHT: Weight = Weight::Heavy;
-    const HANDS_OVER: bool = true;
+    const HAND_OVER: HandOver = HandOver::GoesOn;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Output>, Error> {
         let falls_back = params.fall_back_on_miss == Some(true);

@@ -85,6 +85,7 @@ pub(crate) use open_object::Open;
 pub(crate) use python::expect_use as expect_python_use;
 pub(crate) use registry::Registry;
 pub(crate) use services::{Calls, Commands, Services};
+pub(crate) use tool::HandOver;
 pub(crate) use tool::{BadResult, Reply, Tool};
 pub use tool::{Callable, Descriptor, Hints, Toolset};
 

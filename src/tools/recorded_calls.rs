@@ -43,7 +43,7 @@ pub(crate) fn run_command(
     wanted: &CommandRequest<'_>,
     play: Play,
     cancel: &CancelToken,
-    on_progress: &mut dyn FnMut(Duration, Duration, Stage),
+    on_progress: &mut dyn FnMut(Duration, Duration, Stage<'_>),
 ) -> Result<Ran, CallsError> {
     let rules = &services.commands;
     let (Some(launcher), Some(scratch)) = (&rules.launcher, &rules.scratch) else {

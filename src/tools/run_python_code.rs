@@ -25,7 +25,7 @@ use super::python::{
     absolute, file_tool_paths, has_network, host, note_written, seconds, session, time_limit,
 };
 use super::status_line::{OutputText, Status};
-use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
+use super::{BadResult, Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 /// Least and greatest time between the interrupt of a cell and the end of its session, in
@@ -116,7 +116,7 @@ impl Tool for RunPythonCode {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Python;
     const WEIGHT: Weight = Weight::Waits;
-    const HANDS_OVER: bool = true;
+    const HAND_OVER: HandOver = HandOver::GoesOn;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;

@@ -17,7 +17,7 @@ use super::notes::command::{denied_lines, exit_code, left_note, signal};
 use super::open_object::Open;
 use super::python::{file_tool_paths, host, note_written, seconds, time_limit};
 use super::status_line::{OutputText, Status};
-use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
+use super::{BadResult, Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub(super) struct RunScript;
@@ -88,7 +88,7 @@ impl Tool for RunScript {
     const TOOLSET: Toolset = Toolset::Python;
     const IS_RARE: bool = true;
     const WEIGHT: Weight = Weight::Heavy;
-    const HANDS_OVER: bool = true;
+    const HAND_OVER: HandOver = HandOver::GoesOn;
 
     fn run(context: &Context<'_>, params: Params) -> Result<Reply<Open<Output>>, Error> {
         let host = host(context, Self::NAME)?;

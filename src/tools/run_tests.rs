@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report as tell, with_run_context};
-use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
+use super::{BadResult, Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub(super) struct RunTests;
@@ -71,7 +71,7 @@ impl Tool for RunTests {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
-    const HANDS_OVER: bool = true;
+    const HAND_OVER: HandOver = HandOver::IsJoined;
 
     fn run(
         context: &Context<'_>,

@@ -78,13 +78,13 @@ pub(super) fn with_run_context<R>(
     })
 }
 
-/// Reports the elapsed time, the timeout, and a message to the client.
+/// Reports the elapsed time, the timeout, and a message to the client. Building may take longer
+/// than the timeout.
 pub(super) fn report(context: &Context<'_>, elapsed: Duration, most: Duration, words: &str) {
-    context.progress.report(
-        elapsed.as_millis() as u64,
-        Some(most.as_millis() as u64),
-        words,
-    );
+    let total = (elapsed <= most).then_some(most.as_millis() as u64);
+    context
+        .progress
+        .report(elapsed.as_millis() as u64, total, words);
 }
 
 impl<R> FinishedRun<R> {

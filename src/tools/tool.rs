@@ -43,11 +43,22 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const TOOLSET: Toolset;
     /// Its weight: may it block the thread that reads stdin?
     const WEIGHT: Weight = Weight::Light;
-    /// True if a long call goes on in the background when its client may stop to wait.
-    const HANDS_OVER: bool = false;
+    /// What becomes of a long call when its client may stop to wait.
+    const HAND_OVER: HandOver = HandOver::Never;
     /// True if a model seldom needs it, so that a list for a model has it only with all sets.
     const IS_RARE: bool = false;
     fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error>;
+}
+
+/// What becomes of a long call when its client may stop to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// The client waits for its end.
+    Never,
+    /// It goes on in the background.
+    GoesOn,
+    /// It goes on, and a later call with the same arguments waits for it.
+    IsJoined,
 }
 
 /// A group of tools that the operator enables together.
@@ -264,9 +275,9 @@ pub trait Callable: Send + Sync {
     fn hints(&self) -> Hints;
     /// Its weight: may it block the reading thread?
     fn weight(&self) -> Weight;
-    /// True if a long call goes on in the background when its client may stop to wait.
-    fn hands_over(&self) -> bool {
-        false
+    /// What becomes of a long call when its client may stop to wait.
+    fn hand_over(&self) -> HandOver {
+        HandOver::Never
     }
     /// True if a list for a model has it only with all sets.
     fn is_rare(&self) -> bool {
@@ -327,8 +338,8 @@ impl<T: Tool> Callable for DeclaredTool<T> {
         T::WEIGHT
     }
 
-    fn hands_over(&self) -> bool {
-        T::HANDS_OVER
+    fn hand_over(&self) -> HandOver {
+        T::HAND_OVER
     }
 
     fn is_rare(&self) -> bool {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::one_or_many::OneOrMany;
 use super::testing::{ReportOutput, ToolChoice, report, with_run_context};
-use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
+use super::{BadResult, Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
 
 pub(super) struct TypeCheck;
@@ -45,7 +45,7 @@ impl Tool for TypeCheck {
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Tests;
     const WEIGHT: Weight = Weight::Heavy;
-    const HANDS_OVER: bool = true;
+    const HAND_OVER: HandOver = HandOver::IsJoined;
 
     fn run(
         context: &Context<'_>,

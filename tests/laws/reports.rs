@@ -95,10 +95,7 @@ fn run(runner: &'static dyn Runner, sources: Sources<'_>, ending: ProcessEnding)
     whole.feed(sources.report);
     let mut parts = RunProgress::new(runner);
     sources.report.chunks(7).for_each(|part| parts.feed(part));
-    assert_eq!(
-        (whole.finished_tests(), whole.total()),
-        (parts.finished_tests(), parts.total())
-    );
+    assert_eq!(whole.counted(), parts.counted());
 }
 
 fn check(checker: &'static dyn Checker, sources: Sources<'_>, ending: ProcessEnding) {

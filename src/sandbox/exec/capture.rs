@@ -48,9 +48,9 @@ impl<'a> Capture<'a> {
         }
     }
 
-    /// Returns the length of the output so far, in bytes.
-    pub(super) fn total_bytes(&self) -> u64 {
-        self.captured.total_bytes
+    /// Returns the output so far. Its end may be longer than that of a finished capture.
+    pub(super) fn so_far(&self) -> &Captured {
+        &self.captured
     }
 
     pub(super) fn push(&mut self, chunk: &[u8]) {

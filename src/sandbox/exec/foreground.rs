@@ -27,13 +27,23 @@ use crate::{Changed, Dial, DryRunReport, Event, Intercept, Request};
 
 /// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum Stage<'a> {
     /// All slots are taken, and this command waits for one.
     Waiting,
     Running {
-        /// Length of the output on both streams so far, in bytes.
-        bytes: u64,
+        stdout: &'a Captured,
+        stderr: &'a Captured,
     },
+}
+
+impl Stage<'_> {
+    /// Returns the length of the output on both streams so far, in bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Stage::Waiting => 0,
+            Stage::Running { stdout, stderr } => stdout.total_bytes + stderr.total_bytes,
+        }
+    }
 }
 
 /// Settings for the interception of a command's network connections.
@@ -105,7 +115,7 @@ impl Foreground<'_> {
     pub fn run(
         &self,
         command: &Command<'_>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Outcome, ExecError> {
         self.follow(
             command,
@@ -122,7 +132,7 @@ impl Foreground<'_> {
     pub fn run_dry(
         &self,
         command: &Command<'_>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Outcome, ExecError> {
         let request = Request {
             is_dry_run: true,
@@ -144,7 +154,7 @@ impl Foreground<'_> {
         command: &Command<'_>,
         how: &Intercepted<'_>,
         on_start: &mut OnStart<'_>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Outcome, ExecError> {
         let mut request = command.request(how.streams.is_some(), false)?;
         let variables = how
@@ -178,7 +188,7 @@ impl Foreground<'_> {
         command: &Command<'_>,
         mut rest: Option<Duration>,
         place: &mut dyn FnMut() -> Option<BackgroundPlace<'b>>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Waited, ExecError> {
         let mut attended = self.begin(&command.request(false, false)?, None, None, on_progress)?;
         loop {
@@ -202,7 +212,7 @@ impl Foreground<'_> {
         request: &Request,
         passed: Option<[BorrowedFd<'_>; 3]>,
         with: Option<InterceptionSetup<'a>>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Outcome, ExecError> {
         let mut attended = self.begin(request, passed, with, on_progress)?;
         loop {
@@ -218,7 +228,7 @@ impl Foreground<'_> {
         request: &Request,
         passed: Option<[BorrowedFd<'_>; 3]>,
         with: Option<InterceptionSetup<'a>>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<ForegroundRun<'a>, ExecError> {
         let begun = Instant::now();
         let mut pace = ProgressTimer { begun, next: begun };
@@ -327,7 +337,7 @@ impl ForegroundRun<'_> {
     fn attend(
         &mut self,
         command: &Command<'_>,
-        on_progress: &mut dyn FnMut(Duration, Stage),
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
     ) -> Result<Option<Outcome>, ExecError> {
         loop {
             let course = &mut self.course;
@@ -343,8 +353,9 @@ impl ForegroundRun<'_> {
             if course.countdown.is_up() || is_over {
                 return Ok(None);
             }
-            let bytes = self.captured.iter().map(Capture::total_bytes).sum();
-            let next = self.pace.report(Stage::Running { bytes }, on_progress);
+            let [stdout, stderr] = self.captured.each_ref().map(Capture::so_far);
+            let stage = Stage::Running { stdout, stderr };
+            let next = self.pace.report(stage, on_progress);
             let wake = (!self.cancelled).then_some(self.wake);
             let heard = self
                 .listening
@@ -457,7 +468,11 @@ struct ProgressTimer {
 
 impl ProgressTimer {
     /// Reports progress if due, and returns the time of the next report.
-    fn report(&mut self, stage: Stage, on_progress: &mut dyn FnMut(Duration, Stage)) -> Instant {
+    fn report(
+        &mut self,
+        stage: Stage<'_>,
+        on_progress: &mut dyn FnMut(Duration, Stage<'_>),
+    ) -> Instant {
         let now = Instant::now();
         if now >= self.next {
             on_progress(now - self.begun, stage);

@@ -461,13 +461,13 @@ fn commands_over_limit_wait_for_slot() {
     let (launcher, starts) = launcher_with_release();
     let running = Slots::new(1);
     thread::scope(|scope| {
-        let call = |cancel: CancelToken, timeout, stages: Sender<Stage>| {
+        let call = |cancel: CancelToken, timeout, stages: Sender<bool>| {
             let (launcher, running) = (&launcher, &running);
             scope.spawn(move || {
                 foreground(launcher, timeout, running, &cancel).run(
                     &command("a line"),
                     &mut |_, stage| {
-                        let _ = stages.send(stage);
+                        let _ = stages.send(stage == Stage::Waiting);
                     },
                 )
             })
@@ -488,7 +488,7 @@ fn commands_over_limit_wait_for_slot() {
         let cancelled = CancelToken::new();
         while heard.try_recv().is_ok() {}
         let unwanted = call(cancelled.clone(), LONG, stages.clone());
-        assert_eq!(heard.recv_timeout(LONG).unwrap(), Stage::Waiting);
+        assert!(heard.recv_timeout(LONG).unwrap());
         cancelled.cancel();
         assert!(matches!(
             unwanted.join().unwrap(),
@@ -496,7 +496,7 @@ fn commands_over_limit_wait_for_slot() {
         ));
 
         let second = call(CancelToken::new(), LONG, stages.clone());
-        while heard.recv_timeout(LONG).unwrap() != Stage::Waiting {}
+        while !heard.recv_timeout(LONG).unwrap() {}
         release.send(()).unwrap();
         assert_eq!(first.join().unwrap().unwrap(), finished(Exit::Code(0)));
         starts.recv_timeout(LONG).unwrap().send(()).unwrap();
@@ -520,18 +520,15 @@ fn end_all_kills_running_commands() {
                 foreground(launcher, LONG, running, &CancelToken::new()).run(
                     &command("a line"),
                     &mut |_, stage| {
-                        let _ = stages.send(stage);
+                        let _ = stages.send(stage == Stage::Waiting);
                     },
                 )
             })
         };
         let first = call();
-        assert_eq!(
-            heard.recv_timeout(LONG).unwrap(),
-            Stage::Running { bytes: 0 }
-        );
+        assert!(!heard.recv_timeout(LONG).unwrap());
         let second = call();
-        while heard.recv_timeout(LONG).unwrap() != Stage::Waiting {}
+        while !heard.recv_timeout(LONG).unwrap() {}
         assert_eq!(running.end_all(), 1);
         assert!(matches!(
             second.join().unwrap(),

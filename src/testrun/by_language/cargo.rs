@@ -12,6 +12,7 @@ use crate::project::cargo::{self, CargoPart, CargoTargets, tables_of};
 use crate::project::disk::ProjectTree as _;
 use crate::project::files::{NamedPath, matching, matching_sources};
 use crate::reports::results::TestResults;
+use crate::runner::TestCount;
 use crate::selection::{FailedTest, TestSelection};
 
 /// Name of the checker that Cargo itself runs.
@@ -33,6 +34,11 @@ pub(crate) fn select(
     wanted: &RunInputs<'_>,
 ) -> Result<Vec<String>, TestrunError> {
     plan.add(["--no-fail-fast", "--color=never"]);
+    // Without a terminal Cargo needs both.
+    plan.environment.extend([
+        ("CARGO_TERM_PROGRESS_WHEN", "always".to_owned()),
+        ("CARGO_TERM_PROGRESS_WIDTH", "80".to_owned()),
+    ]);
     let parts = parts(wanted)?;
     let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
     packages.dedup();
@@ -69,6 +75,47 @@ pub(crate) fn select(
         filters.extend(modules.filter(|module| !module.is_empty()));
     }
     Ok(filters)
+}
+
+/// Begin of Cargo's progress bar. It ends with a carriage return.
+const PROGRESS_BAR: &str = "    Building [";
+/// Sequence that erases the bar (ECMA-48, EL).
+const ERASED: &str = "\x1b[K";
+
+/// Counts what Cargo itself reports: the numbers of its progress bar (`] 143/197: syn, quote`), and
+/// the end of the build. Returns false for a line of the test programs.
+pub(crate) fn count_units(line: &str, counted: &mut TestCount) -> bool {
+    let line = line.strip_prefix(ERASED).unwrap_or(line);
+    if let Some(bar) = line.strip_prefix(PROGRESS_BAR) {
+        let numbers = bar.split_once("] ").and_then(|(_, rest)| {
+            let (built, all) = rest.split(':').next()?.split_once('/')?;
+            Some((built.parse().ok()?, all.parse().ok()?))
+        });
+        counted.units = numbers.unwrap_or(counted.units);
+        return true;
+    }
+    let is_built = line.starts_with("    Finished `");
+    counted.has_begun |= is_built;
+    is_built
+}
+
+/// Removes Cargo's progress bars from its output.
+pub(crate) fn without_progress(mut output: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(output.len());
+    while let Some(at) = memchr::memmem::find(output, PROGRESS_BAR.as_bytes()) {
+        kept.extend_from_slice(&output[..at]);
+        let bar = &output[at..];
+        let Some(end) = memchr::memchr2(b'\r', b'\n', bar).filter(|end| bar[*end] == b'\r') else {
+            let (shown, rest) = bar.split_at(PROGRESS_BAR.len());
+            kept.extend_from_slice(shown);
+            output = rest;
+            continue;
+        };
+        output = &bar[end + 1..];
+        output = output.strip_prefix(ERASED.as_bytes()).unwrap_or(output);
+    }
+    kept.extend_from_slice(output);
+    kept
 }
 
 /// Passes filters to the test programs.

@@ -38,7 +38,7 @@ impl ProjectTool for Pyright {
             || python::is_installed(disk, dir, "pyright")
     }
 
-    fn install_step(&self, context: &RunContext<'_>, _: &[String]) -> String {
+    fn install_step(&self, context: &RunContext<'_>, _: &Path, _: &[String]) -> String {
         context.install_hint(
             "npm install -D pyright",
             ", or with `pip install pyright` in the project's .venv",

@@ -37,6 +37,12 @@ impl NamedPath {
         }
     }
 
+    /// Returns true if this includes all tests of another target.
+    pub fn includes(&self, other: &Self) -> bool {
+        let is_below = self.is_dir && other.path.starts_with(&self.path);
+        is_below || self.path == other.path && (self.part.is_empty() || self.part == other.part)
+    }
+
     /// Returns the path below a directory, or the whole path if it is elsewhere.
     pub fn below(&self, dir: &Path) -> String {
         let below = self.path.strip_prefix(dir).unwrap_or(&self.path);

@@ -91,6 +91,9 @@ impl Runner for CargoTest {
         let Ok(line) = std::str::from_utf8(line) else {
             return;
         };
+        if cargo::count_units(line, counted) {
+            return;
+        }
         if let Some(rest) = line.strip_prefix("running ") {
             let count = rest
                 .strip_suffix(" tests")

@@ -115,6 +115,8 @@ impl Runner for Go {
         let has_ended =
             !event.test.is_empty() && matches!(event.action.as_str(), "pass" | "fail" | "skip");
         counted.done += u64::from(has_ended);
+        // test2json(1): the test program is about to be executed.
+        counted.has_begun |= event.action == "start" || event.action == "run";
     }
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {

@@ -27,6 +27,25 @@ impl Runner for Nextest {
         report::parse(sources, bound)
     }
 
+    fn count(&self, line: &[u8], counted: &mut TestCount) {
+        let Ok(line) = std::str::from_utf8(line) else {
+            return;
+        };
+        if cargo::count_units(line, counted) {
+            return;
+        }
+        let line = line.trim_start();
+        if let Some(rest) = line.strip_prefix("Starting ") {
+            let count = rest.split(' ').next().and_then(|count| count.parse().ok());
+            counted.total = count.unwrap_or(counted.total);
+        } else if ["PASS [", "FAIL [", "LEAK [", "TIMEOUT [", "SIG"]
+            .iter()
+            .any(|state| line.starts_with(state))
+        {
+            counted.done += 1;
+        }
+    }
+
     fn missed<'t>(
         &self,
         evidence: &Evidence<'_>,

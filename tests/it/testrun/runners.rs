@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use super::{counts, fake_vitest, open, structured};
-use crate::harness::Server;
+use crate::harness::{Reply, Server};
 use crate::tree::Tree;
 
 fn event(name: &str, state: &str) -> Value {
@@ -446,6 +446,64 @@ fn nextest_without_platform_crates_has_hint() {
         ),
         "{report}"
     );
+}
+
+/// Waits in its build for the file `built`, then reports a passed test, or hangs in it.
+const GATED_CARGO: &str = "#!/bin/sh
+printf '   Compiling b v1\\n    Building [=> ] 1/3: b\\r' >&2
+until [ -e built ]; do sleep 0.01; done
+printf '\\033[K    Finished `test` profile [unoptimized] target(s) in 1s\\n' >&2
+printf '\\nrunning 1 test\\n'
+[ ! -e hangs ] || sleep 1000
+printf 'test adds ... ok\\n\\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; \\
+    finished in 0.00s\\n\\n'
+";
+
+/// Runs the tests of [`GATED_CARGO`] with a timeout of a second. The build ends after longer.
+fn run_after_build(server: &mut Server, tree: &Tree) -> Reply {
+    let _ = std::fs::remove_file(tree.path("work/built"));
+    let arguments = json!({"runner": "cargo", "timeout": 1});
+    let meta = json!({"progressToken": "p"});
+    let params = json!({"name": "run_tests", "arguments": arguments, "_meta": meta});
+    let id = server.send("tools/call", params);
+    loop {
+        let progress = server.recv()["params"].clone();
+        let message = progress["message"].as_str().unwrap();
+        if progress["progress"].as_u64() > Some(1500) {
+            assert!(
+                message.starts_with("building, 1 of 3 crates, "),
+                "{message}"
+            );
+            assert_eq!(progress["total"], Value::Null);
+            break;
+        }
+    }
+    tree.file("work/built", "");
+    server.reply_to(&id)
+}
+
+#[test]
+fn build_does_not_count_against_timeout() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/Cargo.toml", CARGO)
+        .file("work/src/lib.rs", "");
+    tree.program("work/node_modules/.bin/cargo", GATED_CARGO);
+    let passed = run_after_build(&mut server, &tree);
+    assert_eq!(counts(&passed), ("passed".to_owned(), [1, 0, 0]));
+    let log = structured(&passed)["logUri"].clone();
+    let log = server.request("resources/read", json!({"uri": log}));
+    let text = log.result()["contents"][0]["text"].to_string();
+    assert!(
+        text.contains("Compiling b v1\\n    Finished `test`"),
+        "{text}"
+    );
+
+    tree.file("work/hangs", "");
+    let hung = run_after_build(&mut server, &tree);
+    assert_eq!(counts(&hung), ("timed_out".to_owned(), [0, 0, 0]));
+    let hint = structured(&hung)["hint"].as_str().unwrap();
+    assert!(hint.starts_with("the run was ended after 1 s: "), "{hint}");
 }
 
 #[test]

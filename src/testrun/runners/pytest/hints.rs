@@ -50,7 +50,7 @@ fn plugin_hint(context: &RunContext<'_>, report: &TestReport, options: &str) -> 
         Some(plugin) => format!(
             "the project's options (`addopts`) contain `{shown}`, but its plugin {plugin} is not \
              installed: {}",
-            context.python_install_step(&report.runner.command, plugin)
+            context.python_install_step(report.runner.cwd.as_ref(), &report.runner.command, plugin)
         ),
         None => format!(
             "the project's options (`addopts`) contain `{shown}`, which neither pytest nor an \
@@ -85,7 +85,7 @@ fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> 
         .find_map(|message| missing_module(message))?;
     let project = Path::new(&report.runner.cwd);
     let is_there = |dir: &Path| context.disk().names(&dir.join(module)).is_some();
-    let install = || context.python_install_step(&report.runner.command, "-e .");
+    let install = || context.python_install_step(project, &report.runner.command, "-e .");
     for place in ["src", "."] {
         if is_there(&project.join(place)) {
             let shown = if place == "." {
