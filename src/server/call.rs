@@ -21,7 +21,7 @@ use super::tool_server::Server;
 use crate::error::Error;
 use crate::tools::{
     Aside, Attended, Callable, ChangeCounts, Context, HandOver, Hints, LongCall, Progress,
-    Registry, Services, outside_lines,
+    Registry, Services, forget_earlier, outside_lines,
 };
 
 /// Time until a call is handed over once more, if too many are in the background.
@@ -302,6 +302,9 @@ impl Call<'_> {
         }
         let done = tool.call(&context, arguments, self.revision.has_structured());
         let ended = changes.end();
+        let forgotten = ended
+            .number
+            .and_then(|number| forget_earlier(&context, number, &ended.changes));
         progress.settle();
         match done {
             Ok(mut reply) => {
@@ -310,6 +313,7 @@ impl Call<'_> {
                     .number
                     .map(|number| ChangeCounts::of(&ended.changes).with_number(number).into());
                 reply.outside = outside(&ended).map(Box::new);
+                reply.once.extend(forgotten);
                 reply
                     .content
                     .extend(notes(services, &ended).map(Content::note));

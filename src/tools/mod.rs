@@ -81,6 +81,7 @@ pub(crate) use context::{Aside, Context, Progress};
 pub(crate) use derived::SchemaFile;
 pub(crate) use notes::changes::{Counts as ChangeCounts, outside_lines};
 pub(crate) use notes::command::{DATAGRAM_NOTE, socket_note};
+pub(crate) use notes::remakeable::forget_earlier;
 pub(crate) use open_object::Open;
 pub(crate) use python::expect_use as expect_python_use;
 pub(crate) use registry::Registry;

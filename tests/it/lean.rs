@@ -1,6 +1,7 @@
 //! Lean replies: one short text for a model.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -455,4 +456,50 @@ fn rules_above_the_directory_of_a_search_apply() {
         text(&mut server, "directory_tree", json!({"path": "src/deep"})),
         "b.rs\n[1 ignored file left out (ignored: true)]\n"
     );
+}
+
+#[test]
+fn cache_stays_undoable_until_next_change() {
+    let tree = project();
+    let mut server = open(&tree);
+    let write = |server: &mut Server, path: &str, content: &str| {
+        let arguments = json!({"path": path, "content": content});
+        server.call("write_file", arguments).texts()
+    };
+    let first = write(&mut server, "target/out", "first\n");
+    assert_eq!(first, ["wrote target/out, 1 line (undo 1)\n"]);
+    write(&mut server, "src/a.rs", "first\n");
+    let kept = text(
+        &mut server,
+        "undo_changes",
+        json!({"calls": [1], "dryRun": true}),
+    );
+    assert!(!kept.contains("can be made again"), "{kept}");
+
+    let second = write(&mut server, "target/out", "second, and longer\n");
+    assert_eq!(
+        second,
+        [
+            "wrote target/out, 1 line (undo 3)\n[`target` can be made again, so undo keeps only the \
+          last change of it]\n"
+        ]
+    );
+    // The server forgets beside the calls.
+    let paths = json!({"calls": [1], "paths": ["target/out"]});
+    let begun = Instant::now();
+    let refused = loop {
+        let tried = server.call("undo_changes", json!({"calls": [1], "dryRun": true}));
+        if tried.all_texts().concat().contains("can be made again") {
+            break server.call("undo_changes", paths).all_texts().concat();
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{tried:?}");
+    };
+    assert!(
+        refused.contains("or in a directory that can be made again"),
+        "{refused}"
+    );
+    let undone = text(&mut server, "undo_changes", json!({"calls": [2, 3]}));
+    assert!(undone.contains("target/out"), "{undone}");
+    assert_eq!(tree.read("work/target/out"), "first\n");
+    assert_eq!(tree.read("work/src/a.rs"), "one\ntwo\nthree\n");
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
 
 use crate::policy::FileKind;
 
@@ -14,16 +13,19 @@ const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 /// Settings of a virtual environment of Python
 /// (<https://docs.python.org/3/library/venv.html>).
-const VENV_SETTINGS: &[u8] = b"pyvenv.cfg";
+const VENV_SETTINGS: &str = "pyvenv.cfg";
+
+/// Names of files that mark such a directory.
+pub const DIRECTORY_MARKS: [&str; 2] = [CACHE_TAG, VENV_SETTINGS];
 
 /// Returns true if a file of this name may be a mark.
 pub(super) fn is_mark(name: &[u8]) -> bool {
-    name == VENV_SETTINGS || name == CACHE_TAG.as_bytes()
+    DIRECTORY_MARKS.iter().any(|mark| mark.as_bytes() == name)
 }
 
 /// Returns true if an open directory has a mark.
 pub(super) fn is_marked(dir: &OwnedFd) -> bool {
-    open_file(dir, OsStr::from_bytes(VENV_SETTINGS)).is_ok() || has_signature(dir)
+    open_file(dir, OsStr::new(VENV_SETTINGS)).is_ok() || has_signature(dir)
 }
 
 /// The same for a directory that was listed.
@@ -32,7 +34,8 @@ pub(super) fn is_derived(dir: &OwnedFd, listing: &Listing) -> bool {
         let listed = listing.place_of(name).and_then(|place| listing.get(place));
         listed.is_some_and(|listed| listed.kind == FileKind::File)
     };
-    is_file(VENV_SETTINGS) || listing.place_of(CACHE_TAG.as_bytes()).is_some() && has_signature(dir)
+    is_file(VENV_SETTINGS.as_bytes())
+        || listing.place_of(CACHE_TAG.as_bytes()).is_some() && has_signature(dir)
 }
 
 fn has_signature(dir: &OwnedFd) -> bool {

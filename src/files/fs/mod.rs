@@ -33,6 +33,7 @@ mod tests;
 mod version;
 
 pub use commit::{Prepared, commit_all};
+pub use derived_dir::DIRECTORY_MARKS;
 pub use dir::{DirEntry, entries, entry_info};
 pub use dirs::{create_dir, is_plain_way};
 pub use error::FsError;

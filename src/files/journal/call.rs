@@ -1,8 +1,9 @@
 //! Changes of one call: an entry that begins with the first change. Each change is recorded before
 //! it is made.
 
+use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -26,6 +27,9 @@ use super::undo::Options;
 const UNDO_SWEEP_SECS: u64 = 3600;
 const UNDO_SWEEP_SHARE: u64 = 16;
 
+/// Directories that can be made again, and whose last entries are remembered.
+const MAX_REMAKEABLE: usize = 1024;
+
 /// Title of an entry that restores autorun files.
 const PUTS_BACK: &str = "--freeze-autorun";
 
@@ -43,6 +47,8 @@ pub struct Journal {
     had_open_undo: bool,
     mended: OnceLock<Result<(), String>>,
     since: Mutex<UsageSinceSweep>,
+    /// Last entry that changed each directory that can be made again.
+    remakeable: Mutex<HashMap<PathBuf, u64>>,
 }
 
 impl Journal {
@@ -59,7 +65,29 @@ impl Journal {
             freezes: false,
             mended: OnceLock::new(),
             since: Mutex::new(UsageSinceSweep::now()),
+            remakeable: Mutex::default(),
         }
+    }
+
+    /// Notes that an entry changed directories that can be made again. Returns the earlier entries
+    /// that changed them, each with the directory.
+    pub fn changed_remakeable(
+        &self,
+        number: u64,
+        dirs: impl IntoIterator<Item = PathBuf>,
+    ) -> Vec<(u64, PathBuf)> {
+        let mut last = self
+            .remakeable
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if last.len() > MAX_REMAKEABLE {
+            last.clear();
+        }
+        let mut note = |dir: PathBuf| {
+            let earlier = last.insert(dir.clone(), number)?;
+            (earlier < number).then_some((earlier, dir))
+        };
+        dirs.into_iter().filter_map(&mut note).collect()
     }
 
     /// Sets whether calls may change autorun files.

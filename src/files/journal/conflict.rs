@@ -9,8 +9,8 @@ use super::object::{Id, Stat};
 use super::scan::Survey;
 use super::units::{Obstacles, Places, Units};
 
-const NOT_KEPT: &str =
-    "not stored: too large, unreadable, no space in the store, or moved to a path without undo";
+const NOT_KEPT: &str = "not stored: too large, unreadable, no space in the store, moved to a path without undo, or in \
+     a directory that can be made again";
 
 const PUT_THERE: &str = "created or changed after the call";
 

@@ -32,6 +32,7 @@ mod entry;
 mod equivalences;
 mod error;
 mod exposed;
+mod forgetting;
 mod keeping;
 mod listing;
 mod log;

@@ -609,7 +609,7 @@ impl Store {
 
 /// Returns the disk space of the object under a name and of all below it, up to the depth limit.
 /// Objects with another hard link count as 0.
-fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<u64, Errno> {
+pub(super) fn disk_bytes(dir: BorrowedFd<'_>, name: &OsStr, depth: usize) -> Result<u64, Errno> {
     match stat(dir, name)? {
         Some(found) if found.is_dir() && depth < JOURNAL_DEPTH => {
             let Some(inner) = open_dir(dir, name)? else {

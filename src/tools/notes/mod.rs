@@ -9,3 +9,4 @@ pub(crate) mod globs;
 pub(crate) mod ignored;
 pub(crate) mod not_searched;
 pub(crate) mod output;
+pub(crate) mod remakeable;

@@ -13,8 +13,8 @@ use super::entries::{edit, place, refused, some, tell, texts, undo};
 use super::picture::differences;
 use super::property::World;
 
-const NOT_KEPT: &str =
-    "not stored: too large, unreadable, no space in the store, or moved to a path without undo";
+const NOT_KEPT: &str = "not stored: too large, unreadable, no space in the store, moved to a path without undo, or in \
+     a directory that can be made again";
 
 #[test]
 fn new_object_needs_no_record() {
@@ -335,5 +335,59 @@ fn fifo_in_store_does_not_block_undo() {
     assert_eq!(
         store.entry(1).unwrap_err().to_string(),
         "call 1 is not in the journal, which has calls 1 to 3; list them first"
+    );
+}
+
+#[test]
+fn forgotten_part_is_conflict_and_rest_is_undone() {
+    let world = World::new();
+    let root = &world.roots[0];
+    fs::create_dir(root.join("target")).unwrap();
+    for name in ["a", "target/a", "target/b", "target/linked"] {
+        fs::write(root.join(name), format!("old {name}")).unwrap();
+    }
+    fs::hard_link(root.join("target/linked"), root.join("linked")).unwrap();
+    let store = world.store();
+    let mut recorder = store.begin("call").unwrap();
+    for name in ["a", "target/a", "target/linked", "linked"] {
+        tell(
+            &world,
+            &mut recorder,
+            name,
+            super::super::recorder::Recorder::before_remove,
+        );
+        fs::remove_file(root.join(name)).unwrap();
+    }
+    edit(&world, &mut recorder, "target/b", "new, and longer");
+    let before = store.end(recorder).unwrap();
+
+    let target = root.join("target");
+    let freed = store.forget(before.number, &|path| path.starts_with(&target));
+    let after = store.entry(before.number).unwrap();
+    assert_eq!(freed.unwrap(), before.bytes() - after.bytes());
+    assert!(after.bytes() < before.bytes());
+    assert_eq!(store.forget(before.number, &|_| false).unwrap(), 0);
+
+    let conflicts = undo(&store, &[before.number]).conflicts;
+    let conflict = |name: &str| Conflict {
+        place: place(name),
+        why: NOT_KEPT.to_owned(),
+    };
+    assert_eq!(conflicts, [conflict("target/a"), conflict("target/b")]);
+    let lost = [place("target/a"), place("target/b")];
+    let options = Options {
+        except: &lost,
+        ..Options::default()
+    };
+    let undone = store.undo(&[before.number], "undo", options).unwrap();
+    assert_eq!(undone.conflicts, []);
+    assert_eq!(
+        texts(&world, &["a", "target/a", "target/b", "target/linked"]),
+        [
+            some("old a"),
+            None,
+            some("new, and longer"),
+            some("old target/linked")
+        ]
     );
 }
