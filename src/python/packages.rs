@@ -40,6 +40,34 @@ for wanted in sys.argv[1:]:
     print(name, there, "is there already")
 "#;
 
+/// Prefix of an output line with a module that cannot be imported, and the error.
+const UNIMPORTABLE_PREFIX: &str = "replay-cannot-import ";
+
+/// Imports the modules of the named packages. Reports those that fail.
+const IMPORT_SCRIPT: &str = r#"
+import os, re, sys
+from importlib import import_module
+from importlib.metadata import distribution
+out, sys.stdout = sys.stdout, open(os.devnull, "w")
+for wanted in sys.argv[1:]:
+    if wanted.endswith(".whl"):
+        wanted = os.path.basename(wanted).split("-")[0]
+    try:
+        found = distribution(re.match(r"[A-Za-z0-9._-]*", wanted).group())
+        listed = (found.read_text("top_level.txt") or "").split()
+        files = [str(file) for file in found.files or [] if str(file).endswith((".py", ".so"))]
+    except Exception:
+        continue
+    tops = listed or sorted({file.split("/")[0].split(".")[0] for file in files})
+    for top in tops[:8]:
+        if not top.isidentifier() or top.startswith("_") or top in ("test", "tests"):
+            continue
+        try:
+            import_module(top)
+        except BaseException as error:
+            print("PREFIX" + top + ": " + type(error).__name__ + ": " + str(error).split("\n")[0], file=out)
+"#;
+
 /// Function that makes the environment. Inside a virtual environment `venv` gives the packages of its
 /// base, which the session does not see; so the environment names the session's own directories.
 const MAKE_OWN: &str = r#"make_own() {
@@ -62,12 +90,19 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
         .iter()
         .filter(|one| !is_path(one))
         .fold(String::new(), |all, one| all + " " + &quoted(one));
-    let mut script = format!("own={environment}\n{}", MAKE_OWN.replace("PYTHON", &python));
+    let all = packages
+        .iter()
+        .fold(String::new(), |all, one| all + " " + &quoted(one));
+    let import = quoted(&IMPORT_SCRIPT.replace("PREFIX", UNIMPORTABLE_PREFIX));
+    let mut script = format!(
+        "own={environment}\n{}try_import() {{ \"$1\" -c {import}{all} 2>/dev/null; }}\n",
+        MAKE_OWN.replace("PYTHON", &python)
+    );
     if !names.is_empty() {
         let all_there = if packages.iter().any(|one| is_path(one)) {
             ":"
         } else {
-            &format!("exit {ALL_THERE}")
+            &format!("try_import \"$python\"; exit {ALL_THERE}")
         };
         let not_there = if offline {
             &format!("exit {NOT_THERE}")
@@ -91,14 +126,10 @@ pub fn script(python: &str, environment: &Path, packages: &[String], offline: bo
     if offline {
         script.push_str(" --no-index --no-build-isolation");
     }
-    script.push_str(" --");
-    for package in packages {
-        // Writing to a String cannot fail.
-        let _ = write!(script, " {}", quoted(package));
-    }
+    // Writing to a String cannot fail.
     let _ = write!(
         script,
-        " || exit $?\n\"$own/bin/python\" -c 'import sysconfig; print(\"{DIRECTORY_PREFIX}\" + sysconfig.get_path(\"purelib\"))'"
+        " --{all} || exit $?\ntry_import \"$own/bin/python\"\n\"$own/bin/python\" -c 'import sysconfig; print(\"{DIRECTORY_PREFIX}\" + sysconfig.get_path(\"purelib\"))'"
     );
     script
 }
@@ -111,6 +142,19 @@ pub fn split_module_dir(output: &str) -> (Option<&str>, &str) {
         Some(directory) => (Some(directory), before),
         None => (None, trimmed),
     }
+}
+
+/// Returns the modules that cannot be imported, each with its error, and the output without them.
+pub fn split_unimportable(output: &str) -> (Vec<&str>, String) {
+    let mut unimportable = Vec::new();
+    let mut others = Vec::new();
+    for line in output.lines() {
+        match line.strip_prefix(UNIMPORTABLE_PREFIX) {
+            Some(module) => unimportable.push(module),
+            None => others.push(line),
+        }
+    }
+    (unimportable, others.join("\n"))
 }
 
 /// Returns the build tool that pip misses for a source tree: without a network it cannot be
@@ -232,7 +276,8 @@ mod tests {
         );
         assert!(
             script.contains(
-                "\n' 'a b' '$(x)' 2>/dev/null\ncase $? in 0) exit 93;; 1) exit 92;; esac\n"
+                "\n' 'a b' '$(x)' 2>/dev/null\ncase $? in 0) try_import \"$python\"; exit 93;; \
+                 1) exit 92;; esac\n"
             ),
             "{script}"
         );
@@ -241,6 +286,14 @@ mod tests {
             "{script}"
         );
         assert!(script.starts_with("own='/tmp/it'\\''s'\n"), "{script}");
+    }
+
+    #[test]
+    fn unimportable_modules_leave_output() {
+        assert_eq!(
+            split_unimportable("did it\nreplay-cannot-import a: ImportError: no b\nmore"),
+            (vec!["a: ImportError: no b"], "did it\nmore".to_owned())
+        );
     }
 
     #[test]
@@ -316,7 +369,7 @@ mod tests {
         );
         let wheel = script("python3", Path::new("/e"), &["/w/a.whl".into()], true);
         assert!(
-            wheel.contains("\n}\n[ -x \"$own/bin/python\" ] || { make_own; } || exit 90\n"),
+            wheel.contains("\n[ -x \"$own/bin/python\" ] || { make_own; } || exit 90\n"),
             "{wheel}"
         );
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use replay_mcp::sessions::Weight;
 use replay_python::packages::{
     ALL_THERE, NO_ENVIRONMENT, NO_PIP, NOT_THERE, is_path, missing_builder, script, shortened,
-    split_module_dir,
+    split_module_dir, split_unimportable,
 };
 use replay_python::{PythonError, shorten};
 use replay_sandbox::exec::{self, Blocked, Denied, ExecError, place_of};
@@ -109,12 +109,18 @@ impl Tool for InstallPackages {
         }
         let (stdout, code) = (outcome.stdout.text(), exit_code(outcome.exit));
         let (modules, said) = split_module_dir(&stdout);
+        let (unimportable, said) = split_unimportable(said);
         if code == NOT_THERE && !outcome.timed_out {
             return Err(not_there(context, &wanted));
         }
         let is_there = code == ALL_THERE && !outcome.timed_out;
         let success = is_there || code == 0 && !outcome.timed_out && modules.is_some();
+        let success = success && unimportable.is_empty();
         let mut message = match code {
+            0 | ALL_THERE if !unimportable.is_empty() => format!(
+                "installed, but the session cannot import {}",
+                unimportable.join(", ")
+            ),
             _ if outcome.timed_out => format!("ended after its timeout of {} s", timeout.as_secs()),
             ALL_THERE => "nothing to do: the session can import them".to_owned(),
             0 if success => "installed; the session can import them".to_owned(),
@@ -157,7 +163,10 @@ impl Tool for InstallPackages {
         if let Some((Some(note), _)) = changes_made(context) {
             message = format!("{message}; {note}");
         }
-        if success && let Some(modules) = modules {
+        if code == 0
+            && !outcome.timed_out
+            && let Some(modules) = modules
+        {
             session.use_packages(&own, wanted.clone());
             if let Some(kernel) = session.live()
                 && let Err(error) = kernel.add_packages(modules, context.cancel)
@@ -167,7 +176,10 @@ impl Tool for InstallPackages {
                 );
             }
         }
-        let said = [said, &outcome.stderr.text()].join("\n").trim().to_owned();
+        let said = [said.as_str(), &outcome.stderr.text()]
+            .join("\n")
+            .trim()
+            .to_owned();
         let said = if success {
             said
         } else {

@@ -342,7 +342,7 @@ fn reply(
     if !made_again.is_empty() {
         let stay: Vec<String> = made_again.iter().map(|place| names.place(place)).collect();
         left_alone.push(format!(
-            "a later call changed {}, which stays: a program can make it again",
+            "{} stays as it is: a later call changed it, and a program can make it again",
             stay.join(", ")
         ));
     }

@@ -41,6 +41,8 @@ pub(super) struct Check<'a> {
     pub(super) parts: &'a [Part],
     /// Directories under recorded names that are not undone. They do not get other names.
     pub(super) staying: &'a HashSet<Id>,
+    /// Current places of the selected names that lose their object.
+    pub(super) moving: &'a HashSet<RootedPath>,
     /// Descriptions of the other entries that moved missing objects, by object.
     pub(super) movers: &'a HashMap<Id, String>,
 }
@@ -222,6 +224,18 @@ impl Check<'_> {
         }
     }
 
+    /// Returns true if a directory lies in another one, and does not leave it.
+    fn lies_in(&self, dir: Id, outer: Id) -> bool {
+        let Survey { dirs, inside, .. } = self.survey;
+        let outer = dirs.get(&outer).or_else(|| inside.get(&outer));
+        let (Some(outer), Some(place)) = (outer, dirs.get(&dir)) else {
+            return false;
+        };
+        let mut above = std::iter::successors(Some(place.clone()), RootedPath::parent)
+            .take_while(|above| above != outer);
+        place.is_at_or_below(outer) && !above.any(|above| self.moving.contains(&above))
+    }
+
     fn name(&self, dir: Id, name: &Bytes, left: &BTreeSet<Id>) -> Option<String> {
         let entry = self.entry;
         let noted = entry.names[&dir][name];
@@ -246,6 +260,9 @@ impl Check<'_> {
                 return Some(format!("its directory was {mover}"));
             }
             return Some("its directory no longer exists; create it first".into());
+        }
+        if noted.before != noted.after && noted.before.is_some_and(|id| self.lies_in(dir, id)) {
+            return Some("its directory lies now in the one that would come back".into());
         }
         let first = self
             .firsts

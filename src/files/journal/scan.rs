@@ -83,6 +83,21 @@ struct SurveyWalk<'a> {
 }
 
 impl Survey {
+    /// Returns the current places of the selected names that lose their object.
+    pub(super) fn moving_places(
+        &self,
+        entry: &Entry,
+        selected: &SelectedNames,
+    ) -> HashSet<RootedPath> {
+        let moving = selected.iter().filter(|(dir, name)| {
+            let noted = entry.names[dir][name];
+            noted.before != noted.after
+        });
+        moving
+            .filter_map(|(dir, name)| Some(self.dirs.get(dir)?.join(name)))
+            .collect()
+    }
+
     /// Returns the directories under recorded names that are not selected.
     pub(super) fn staying_dirs(&self, selected: &SelectedNames) -> HashSet<Id> {
         let names = self

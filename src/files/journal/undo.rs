@@ -170,6 +170,7 @@ impl Store {
         let check = Check {
             movers: &movers,
             staying: &survey.staying_dirs(&selected),
+            moving: &survey.moving_places(&entry, &selected),
             entry: &entry,
             survey: &survey,
             kept: &kept,

@@ -160,7 +160,7 @@ impl Actor<'_> {
         fs::create_dir(path)
     }
 
-    fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&mut self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.before_create(path);
         self.content(path);
         // The record is about the name. A symlink would lead to another file, and a FIFO would

@@ -214,3 +214,25 @@ fn undo_of_directory_inside_out_keeps_content_of_others() {
         ["theirs", "theirs too"]
     );
 }
+
+#[test]
+fn undo_refuses_directory_that_others_moved_into_moved_one() {
+    let world = World::new();
+    let [outer, moved] = ["outer", "moved"].map(|name| world.roots[0].join(name));
+    fs::create_dir_all(outer.join("inner")).unwrap();
+    let number = call(&world, |actor| {
+        let none = RenameFlags::empty();
+        actor.rename(&outer.join("inner"), &moved, none).unwrap();
+        actor.write(&moved.join("new"), b"").unwrap();
+        actor.unlink(&moved.join("new")).unwrap();
+    });
+    fs::rename(&outer, moved.join("new")).unwrap();
+
+    let conflicts = undo(&world.store(), &[number], &[place("moved")]).unwrap_err();
+    let expected = Conflict {
+        place: place("moved/new/inner"),
+        why: "its directory lies now in the one that would come back".to_owned(),
+    };
+    assert_eq!(conflicts, [expected]);
+    assert!(moved.join("new").exists());
+}
