@@ -20,7 +20,7 @@ use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
 use super::project::programs::path;
-use super::project::python_install;
+use super::python_install;
 
 /// Output kept of a runner or checker, in bytes for each of its two streams: some say there what
 /// became of the tests.
@@ -158,7 +158,14 @@ impl<'a> RunContext<'a> {
             Some(venv) => format!("{}/bin/pip", quoted(venv)),
             None => "python3 -m venv .venv && .venv/bin/pip".to_owned(),
         };
-        match python_install::command(&self.disk(), project, package, &pip) {
+        let dir = self.disk().directory(project);
+        let finds = |program: &str| {
+            matches!(
+                dir.as_ref().map(|dir| self.is_installed(dir, program)),
+                Ok(Ok(true))
+            )
+        };
+        match python_install::command(&self.disk(), project, package, (&pip, &finds)) {
             Some(command) => self.install_hint(&command, ""),
             None => self.install_hint(
                 &format!("{pip} install {package}"),

@@ -3,7 +3,6 @@
 
 use super::model::{State, TestStatus};
 use super::reports::results::TestResults;
-use super::runner::Runner;
 use super::selection::TestSelection;
 
 /// Most interrupted requests that are kept apart. More count as a request for all tests.
@@ -60,12 +59,13 @@ pub(crate) fn kind(
 }
 
 /// Returns the interruption after a run of these tests. `kind` says how the run was interrupted,
-/// `known` is the earlier interruption.
+/// `known` is the earlier interruption. With `by_substring` a filter selects the tests whose path
+/// contains it.
 pub(crate) fn after(
     known: Option<Interruption>,
     kind: Option<&'static str>,
     requested: Requested,
-    runner: &dyn Runner,
+    by_substring: bool,
 ) -> Option<Interruption> {
     // Failed tests stay on the list until they pass.
     if matches!(requested.0, TestSelection::Failed(_)) {
@@ -73,7 +73,7 @@ pub(crate) fn after(
     }
     let (known_kind, requests) = known.map(|known| (known.kind, known.requests)).unzip();
     let mut requests = requests.unwrap_or_default();
-    requests.retain(|earlier| !covers(&requested, earlier, runner));
+    requests.retain(|earlier| !covers(&requested, earlier, by_substring));
     if kind.is_some() {
         requests.push(requested);
         if requests.len() > MAX_INTERRUPTED_REQUESTS {
@@ -85,12 +85,10 @@ pub(crate) fn after(
 }
 
 /// Returns true if a request includes all tests of another one.
-fn covers(wide: &Requested, narrow: &Requested, runner: &dyn Runner) -> bool {
+fn covers(wide: &Requested, narrow: &Requested, by_substring: bool) -> bool {
     let is_wider_filter = match (&wide.1, &narrow.1) {
         (None, _) => true,
-        (Some(wide), Some(narrow)) => {
-            wide == narrow || runner.filters_by_substring() && narrow.contains(wide)
-        }
+        (Some(wide), Some(narrow)) => wide == narrow || by_substring && narrow.contains(wide),
         (Some(_), None) => false,
     };
     is_wider_filter
@@ -112,7 +110,6 @@ mod tests {
     use super::*;
     use crate::model::{Case, Summary};
     use crate::project::files::NamedPath;
-    use crate::runners::{CargoTest, Pytest};
 
     fn part(path: &str, is_dir: bool) -> TestSelection {
         TestSelection::Targets(vec![NamedPath::whole(path.into(), is_dir)])
@@ -149,7 +146,8 @@ mod tests {
 
     #[test]
     fn interruption_ends_after_run_that_covers_it() {
-        const CARGO: &dyn Runner = &CargoTest;
+        // Filters of Cargo are substrings.
+        const CARGO: bool = true;
         let timed_out = |requests: &[Requested]| {
             Some(Interruption {
                 kind: "timed out",
@@ -181,7 +179,7 @@ mod tests {
             timed_out(&[file])
         );
         // A filter of pytest is an expression.
-        assert_eq!(after(both.clone(), None, all(Some("fmt")), &Pytest), both);
+        assert_eq!(after(both.clone(), None, all(Some("fmt")), false), both);
         assert_eq!(after(both, None, all(None), CARGO), None);
     }
 
@@ -189,7 +187,7 @@ mod tests {
     fn many_interruptions_end_with_run_of_all() {
         let request = |number: usize| (part(&format!("/{number}"), false), None);
         let cut = (0..=MAX_INTERRUPTED_REQUESTS).fold(None, |known, number| {
-            after(known, Some("crashed"), request(number), &CargoTest)
+            after(known, Some("crashed"), request(number), false)
         });
         let all = (TestSelection::All, None);
         assert_eq!(
@@ -199,6 +197,6 @@ mod tests {
                 requests: vec![all.clone()]
             })
         );
-        assert_eq!(after(cut, None, all, &CargoTest), None);
+        assert_eq!(after(cut, None, all, false), None);
     }
 }

@@ -35,6 +35,7 @@ mod prelude;
 mod previous_failures;
 mod progress;
 mod project;
+mod python_install;
 mod report_file;
 mod reports;
 mod request;
@@ -44,6 +45,7 @@ mod runners;
 mod scope;
 mod selection;
 mod subprojects;
+mod test_count;
 #[cfg(test)]
 mod tests;
 pub mod text;

@@ -35,8 +35,9 @@ pub(crate) use super::reports::results::{CheckResults, Sources, TestResults};
 pub(crate) use super::reports::{
     go_text, junit, lines, python_text, rust_text, stack, visible_text,
 };
-pub(crate) use super::runner::{Runner, TestCount};
+pub(crate) use super::runner::Runner;
 pub(crate) use super::selection::{FailedTest, TestSelection};
+pub(crate) use super::test_count::TestCount;
 pub(crate) use super::tool::{ProgramOrigin, ProjectTool, ToolDescription};
 pub(crate) use replay_base::cancel::Bound;
 pub(crate) use replay_files::policy::{Checked, Read};

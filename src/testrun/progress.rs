@@ -5,7 +5,8 @@ use std::time::Duration;
 use replay_base::limits::MAX_TEST_LINE_BYTES;
 use replay_sandbox::exec::Stage;
 
-use super::runner::{Runner, TestCount};
+use super::runner::Runner;
+use super::test_count::TestCount;
 
 /// Counter of built units and finished tests.
 #[derive(Debug)]

@@ -108,8 +108,12 @@ pub fn run(
         .and_then(|report| version_of(context, &project, report));
     let mut seen = RunProgress::new(runner);
     let (over, mut ends) = (Cell::new(false), RunEnds::new(request.timeout));
-    let building = Duration::from_secs(MAX_TESTS_BUILD_SECS);
-    let most = request.timeout + runner.is_compiled().then_some(building).unwrap_or_default();
+    let building = if runner.is_compiled() {
+        MAX_TESTS_BUILD_SECS
+    } else {
+        0
+    };
+    let most = request.timeout + Duration::from_secs(building);
     let mut outcome = context.shell_until(
         &project,
         &shell_line,
@@ -347,7 +351,7 @@ fn build_outcome(
             cut,
             interruption::kind(runner.is_shared(), &results, status),
             (selection.clone(), request.filter.map(str::to_owned)),
-            runner,
+            runner.filters_by_substring(),
         ),
     };
     let run = ignored_files::FinishedRun {
@@ -464,7 +468,15 @@ fn missing_tool(
     request: &RunRequest<'_>,
 ) -> RunOutcome<TestReport> {
     let elsewhere = projects_with_tool(context, project.display_path(), choice.runner);
-    let hint = elsewhere.unwrap_or_else(|| context.install_hint(&missing.install, ""));
+    let hint = elsewhere.unwrap_or_else(|| {
+        // npm comes with Node; it runs other package managers, too.
+        let manager = missing.install.split(' ').next().unwrap_or_default();
+        let is_there = context.offline
+            || manager == "npm"
+            || matches!(context.is_installed(project, manager), Ok(true));
+        let npx = if is_there { "" } else { "npx --yes " };
+        context.install_hint(&format!("{npx}{}", missing.install), "")
+    });
     let ending = ProcessEnding {
         missing: true,
         ..ProcessEnding::default()

@@ -19,9 +19,9 @@ use super::model::{Case, RunnerName, TestReport};
 use super::project::files::NamedPath;
 use super::project::language::Language;
 use super::project::script::TestScript;
-use super::reports::events::{Collected, Event};
 use super::reports::results::{self, Sources, TestResults};
 use super::selection::{FailedTest, TestSelection};
+use super::test_count::TestCount;
 use super::tool::ProjectTool;
 
 /// A test runner.
@@ -253,39 +253,5 @@ impl Eq for dyn Runner {}
 impl Debug for dyn Runner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.name())
-    }
-}
-
-/// Numbers of finished and known tests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TestCount {
-    /// Number of finished tests.
-    pub done: u64,
-    /// Number of known tests; may grow while files load.
-    pub total: u64,
-    /// Numbers of built and of all units, for a runner that compiles; 0 if it does not report them.
-    pub units: (u64, u64),
-    /// `true` once a compiled runner starts its tests.
-    pub has_begun: bool,
-    /// `true` if the reporter has reported the end of all tests.
-    pub has_ended: bool,
-}
-
-impl TestCount {
-    /// Counts the tests in an event of a bundled reporter.
-    fn add(&mut self, event: &Event) {
-        match event {
-            Event::Collected(Collected {
-                file: Some(_),
-                tests,
-            }) => self.total = self.total.saturating_add(*tests),
-            // Every worker of xdist reports the same number.
-            Event::Collected(Collected { file: None, tests }) => {
-                self.total = self.total.max(*tests);
-            }
-            Event::Test(_) => self.done += 1,
-            Event::End(_) => self.has_ended = true,
-            _ => {}
-        }
     }
 }

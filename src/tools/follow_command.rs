@@ -8,6 +8,7 @@ use replay_base::cancel::{Bound, CancelToken};
 use replay_base::limits::MAX_COMMAND_TIMEOUT_SECS;
 use replay_base::limits::{COMMAND_PROGRESS_MS, KILL_GRACE_MS, KILL_WAIT_MS};
 use replay_base::text::escape::show;
+use replay_base::text::fold::plain;
 use replay_base::text::nearest::shortened;
 use replay_files::journal::Changes;
 use replay_files::policy::{self, AccessKind};
@@ -301,6 +302,27 @@ struct Search {
 }
 
 impl Search {
+    /// Searches each line as a reply shows it, without colours. Returns the offset of the line.
+    fn find_shown(&self, bytes: &[u8], bound: Bound<'_>) -> Result<Option<u64>, Error> {
+        let mut at = 0;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let shown = plain(line);
+            let text = String::from_utf8_lossy(&shown);
+            if shown != line
+                && self
+                    .pattern
+                    .spans_iter(&text, bound)
+                    .next()
+                    .transpose()?
+                    .is_some()
+            {
+                return Ok(Some(at));
+            }
+            at += line.len() as u64;
+        }
+        Ok(None)
+    }
+
     /// Searches new output. Returns true if there is a match.
     fn advance(&mut self, command: &Background, cancel: &CancelToken) -> Result<bool, Error> {
         let bound = Bound {
@@ -326,6 +348,8 @@ impl Search {
                     .and_then(|before| feeds.nth(before))
                     .map_or(0, |(at, _)| at as u64 + 1);
                 self.found = Some(begin + at);
+            } else {
+                self.found = self.find_shown(&page.bytes, bound)?.map(|at| begin + at);
             }
             self.beyond = page.next;
             let lines = page

@@ -34,9 +34,13 @@ pub(super) fn names_reply<O>(
     };
     if shown < all || named.more {
         let more = if named.more { "more than " } else { "" };
-        status.add(format!(
-            "the first {shown} of {more}{found}: narrow the search{}",
+        let raise = if shown == named.paths.len() {
+            " or raise max"
+        } else {
             context.limit().or_raise()
+        };
+        status.add(format!(
+            "the first {shown} of {more}{found}: narrow the search{raise}"
         ));
     } else if all == 0 {
         status.add(found);

@@ -237,6 +237,11 @@ impl<'a> LineRange<'a> {
         };
         let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
         match (first.parse::<i64>(), last.parse::<i64>()) {
+            (Ok(first), Err(_)) if 0 < first && last.is_empty() => Self {
+                path,
+                first,
+                count: None,
+            },
             (Ok(first), Ok(last)) if 0 < first && first <= last => Self {
                 path,
                 first,

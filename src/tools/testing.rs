@@ -114,7 +114,8 @@ impl<R> FinishedRun<R> {
         let notes = if context.is_lean() {
             let (left_out, others): (Vec<&str>, Vec<&str>) =
                 text.lines().partition(|line| line.starts_with(LEFT_OUT));
-            shown = others.join("\n");
+            // The lines that explain the word are told once.
+            shown = others.join("\n").replacen("; shortened)", ")", 1);
             once.extend(notes);
             once.extend(left_out.into_iter().map(ToOwned::to_owned));
             Vec::new()

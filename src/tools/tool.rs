@@ -43,14 +43,14 @@ pub(crate) trait Tool: Send + Sync + 'static {
     const TOOLSET: Toolset;
     /// Its weight: may it block the thread that reads stdin?
     const WEIGHT: Weight = Weight::Light;
-    /// What becomes of a long call when its client may stop to wait.
+    /// Behaviour of a long call when its client may stop to wait.
     const HAND_OVER: HandOver = HandOver::Never;
     /// True if a model seldom needs it, so that a list for a model has it only with all sets.
     const IS_RARE: bool = false;
     fn run(context: &Context<'_>, params: Self::Params) -> Result<Reply<Self::Output>, Error>;
 }
 
-/// What becomes of a long call when its client may stop to wait.
+/// Behaviour of a long call when its client may stop to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandOver {
     /// The client waits for its end.
@@ -275,7 +275,7 @@ pub trait Callable: Send + Sync {
     fn hints(&self) -> Hints;
     /// Its weight: may it block the reading thread?
     fn weight(&self) -> Weight;
-    /// What becomes of a long call when its client may stop to wait.
+    /// Behaviour of a long call when its client may stop to wait.
     fn hand_over(&self) -> HandOver {
         HandOver::Never
     }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use replay_base::limits::MAX_NAMED_CHANGES;
+use replay_base::text::escape::show;
 use replay_files::journal::{Change, Ended, Journal, Options, Outcome, RootedPath};
 use replay_files::policy::{AccessKind, PolicyError, note};
 use replay_mcp::sessions::Weight;
@@ -90,6 +91,8 @@ impl Tool for UndoChanges {
             ));
         }
         let numbers = numbers(context, journal, &params, &paths)?;
+        let is_default = params.calls.is_none() && params.since.is_none();
+        let last = numbers.first().copied().filter(|_| is_default);
         let steps = Cell::new(0);
         let wanted = || {
             steps.set(steps.get() + 1);
@@ -132,7 +135,7 @@ impl Tool for UndoChanges {
             .map_err(left_out)?;
         }
         if params.dry_run == Some(true) {
-            return Ok(reply(context, journal, &planned, &made_again));
+            return Ok(reply(context, journal, &planned, &made_again, last));
         }
         refused(context, journal, &planned)?;
         if planned.undone.is_empty() {
@@ -168,7 +171,7 @@ impl Tool for UndoChanges {
             lost: None,
             settled,
         });
-        Ok(reply(context, journal, &done, &made_again))
+        Ok(reply(context, journal, &done, &made_again, last))
     }
 }
 
@@ -300,6 +303,7 @@ fn reply(
     journal: &Journal,
     outcome: &Outcome,
     made_again: &[RootedPath],
+    last: Option<u64>,
 ) -> Reply<Open<Output>> {
     let names = Names::new(context.services, journal);
     let is_dry = outcome.number.is_none();
@@ -344,6 +348,13 @@ fn reply(
         left_alone.push(format!(
             "{} stays as it is: a later call changed it, and a program can make it again",
             stay.join(", ")
+        ));
+    }
+    let title = |number: &u64| Some((*number, journal.store.title(*number).ok()??.0));
+    if let Some((number, title)) = last.as_ref().filter(|_| context.is_lean()).and_then(title) {
+        left_alone.push(format!(
+            "that was call {number}, {}",
+            show(title.as_bytes())
         ));
     }
     let text = left_alone

@@ -157,15 +157,15 @@ fn changes_name_lines_and_undo_number() {
         "deleted src/d.rs (undo 4)\n"
     );
     let undone = [
-        "restored src/d.rs",
-        "moved src/d.rs back to src/c.rs",
-        "removed src/c.rs",
-        "reverted src/a.rs",
+        ("restored src/d.rs", "call 4, delete_file"),
+        ("moved src/d.rs back to src/c.rs", "call 3, move_file"),
+        ("removed src/c.rs", "call 2, write_file"),
+        ("reverted src/a.rs", "call 1, edit_file"),
     ];
-    for (number, undone) in (5..).zip(undone) {
+    for (number, (undone, call)) in (5..).zip(undone) {
         assert_eq!(
             text(&mut server, "undo_changes", json!({})),
-            format!("{undone} (undo {number})\n")
+            format!("{undone}\n[that was {call}] (undo {number})\n")
         );
     }
     let nothing = server.call("undo_changes", json!({})).failure().unwrap();
@@ -223,6 +223,30 @@ fn command_ends_with_status_line() {
         committed,
         format!("[exit 0; committed {} on main; undo 3]\n", &head[..7])
     );
+}
+
+#[test]
+fn commits_are_told_with_their_branches() {
+    let tree = project();
+    let mut server = open(&tree);
+    let commit = "git -c user.name=n -c user.email=m@example.com commit -q --allow-empty -m x";
+    let line = format!(
+        "git init -q -b main && {commit} && git switch -q -c topic && {commit} && git switch -q main"
+    );
+    let told = text(&mut server, "execute_command", json!({"command": line}));
+    let head = |branch: &str| {
+        let id = fs::read_to_string(tree.path(&format!("work/.git/refs/heads/{branch}")));
+        id.unwrap()[..7].to_owned()
+    };
+    let expected = [
+        "exit 0".to_owned(),
+        format!("committed {} on main", head("main")),
+        "git checkout: moving from main to topic".to_owned(),
+        format!("committed {} on topic", head("topic")),
+        "git checkout: moving from topic to main".to_owned(),
+        "undo 1".to_owned(),
+    ];
+    assert_eq!(told, format!("[{}]\n", expected.join("; ")));
 }
 
 #[test]
@@ -347,11 +371,11 @@ fn undo_without_number_skips_changes_in_ignored_directories() {
     text(&mut server, "execute_command", json!({"command": both}));
     assert_eq!(
         text(&mut server, "undo_changes", json!({"paths": ["src"]})),
-        "removed src/new (undo 5)\n"
+        "removed src/new\n[that was call 4, execute_command: echo more >> target/out; echo x > src/new] (undo 5)\n"
     );
     assert_eq!(
         text(&mut server, "undo_changes", json!({"paths": ["src/a.rs"]})),
-        "reverted src/a.rs (undo 6)\n"
+        "reverted src/a.rs\n[that was call 1, edit_file] (undo 6)\n"
     );
 }
 
@@ -485,10 +509,50 @@ fn cache_stays_undoable_until_next_change() {
         if planned.contains("target stays as it is") {
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "{planned}");
+        assert!(begun.elapsed() < Duration::from_mins(1), "{planned}");
     }
     let undone = text(&mut server, "undo_changes", json!({"calls": [2, 3]}));
     assert!(undone.contains("target/out"), "{undone}");
     assert_eq!(tree.read("work/target/out"), "first\n");
     assert_eq!(tree.read("work/src/a.rs"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn until_matches_text_without_colours() {
+    let tree = project();
+    let mut server = open(&tree);
+    let line = "printf '\\033[32mready\\033[0m \\033[1mnow\\033[0m\\n'; sleep 1000";
+    let started = json!({"command": line, "background": true});
+    server.call("execute_command", started).result();
+    let arguments = json!({"commandId": "c1", "until": "^ready now$", "waitSecs": 60});
+    assert_eq!(
+        text(&mut server, "follow_command", arguments),
+        "ready now\n[still running; cursor 27]\n"
+    );
+}
+
+#[test]
+fn range_without_end_is_read_to_last_line() {
+    let tree = project();
+    let mut server = open(&tree);
+    assert_eq!(
+        text(&mut server, "read_file", json!({"ranges": ["src/a.rs:2-"]})),
+        "src/a.rs:2-\ntwo\nthree\n[lines 2-3 of 3]\n"
+    );
+}
+
+#[test]
+fn cut_list_of_names_tells_parameter() {
+    let tree = project();
+    let mut server = open(&tree);
+    let found = text(
+        &mut server,
+        "glob_search",
+        json!({"directory": ".", "pattern": "**/*.rs", "max": 1}),
+    );
+    assert!(
+        found.contains("the first 1 of 2 files: narrow the search or raise max]")
+            || found.contains("the first 1 of 2 files: narrow the search or raise max; "),
+        "{found}"
+    );
 }

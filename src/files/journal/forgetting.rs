@@ -1,4 +1,8 @@
 //! Removal of saved data that nobody needs for long: of directories that can be made again.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "everything starts at the handle of the store"
+)]
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;

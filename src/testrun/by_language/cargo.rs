@@ -12,8 +12,8 @@ use crate::project::cargo::{self, CargoPart, CargoTargets, tables_of};
 use crate::project::disk::ProjectTree as _;
 use crate::project::files::{NamedPath, matching, matching_sources};
 use crate::reports::results::TestResults;
-use crate::runner::TestCount;
 use crate::selection::{FailedTest, TestSelection};
+use crate::test_count::TestCount;
 
 /// Name of the checker that Cargo itself runs.
 pub(crate) const NAME: &str = "cargo";

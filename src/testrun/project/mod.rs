@@ -1,6 +1,6 @@
 //! A project on the disk: requested files, signs of its tools, and the specifics of each language.
 //! The modules are `disk` (the allowed directories), `files`, `language`, `signs`, `node`,
-//! `python`, `python_install`, `cargo`, `go`, `script`, `program` and `programs`.
+//! `python`, `cargo`, `go`, `script`, `program` and `programs`.
 
 pub(crate) mod cargo;
 pub(crate) mod disk;
@@ -11,6 +11,5 @@ pub(crate) mod node;
 pub(crate) mod program;
 pub(crate) mod programs;
 pub(crate) mod python;
-pub(crate) mod python_install;
 pub(crate) mod script;
 pub(crate) mod signs;

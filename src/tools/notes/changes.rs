@@ -347,22 +347,26 @@ fn git_actions(context: &Context<'_>, git: &Path) -> Vec<String> {
         let id = head.split(' ').nth(1)?.get(..7)?;
         (at >= begun).then_some((id, action))
     });
-    let mut new: Vec<(&str, &str)> = new.take(MAX_GIT_ACTIONS).collect();
-    new.reverse();
     let head = read(git.join("HEAD")).unwrap_or_default();
     let head = String::from_utf8_lossy(&head).into_owned();
-    let branch = head.trim().strip_prefix("ref: refs/heads/");
-    let on = branch.map_or_else(String::new, |branch| {
-        format!(" on {}", show(branch.as_bytes()))
-    });
-    let told = new.into_iter().map(|(id, action)| {
+    let mut branch = head.trim().strip_prefix("ref: refs/heads/");
+    let mut told = Vec::new();
+    for (id, action) in new.take(MAX_GIT_ACTIONS) {
         if action.starts_with("commit") {
-            return format!("committed {}{on}", show(id.as_bytes()));
+            let on = branch.map_or_else(String::new, |branch| {
+                format!(" on {}", show(branch.as_bytes()))
+            });
+            told.push(format!("committed {}{on}", show(id.as_bytes())));
+            continue;
         }
+        // The lines above it are about the branch that was left.
+        let left = action.strip_prefix("checkout: moving from ");
+        branch = left.map_or(branch, |left| left.split(" to ").next());
         let action = &action[..action.floor_char_boundary(MAX_GIT_ACTION_BYTES)];
-        format!("git {}", show(action.as_bytes()))
-    });
-    told.collect()
+        told.push(format!("git {}", show(action.as_bytes())));
+    }
+    told.reverse();
+    told
 }
 
 /// Notes on changes to files that programs outside the sandbox run, one line each.

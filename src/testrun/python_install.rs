@@ -4,16 +4,17 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::disk::ProjectTree;
-use crate::command::quoted;
+use super::command::quoted;
+use super::project::disk::ProjectTree;
 
 /// Returns the command that installs what the project's metadata lists together with a package.
-/// `pip` runs pip for the project's interpreter. Returns `None` if nothing lists the package.
+/// `pip` runs pip for the project's interpreter; `finds` returns true for a program that commands
+/// find. Returns `None` if nothing lists the package.
 pub(crate) fn command(
     tree: &dyn ProjectTree,
     dir: &Path,
     package: &str,
-    pip: &str,
+    (pip, finds): (&str, &dyn Fn(&str) -> bool),
 ) -> Option<String> {
     let text = tree.text(&dir.join("pyproject.toml")).unwrap_or_default();
     let project: Map<String, Value> = toml_edit::de::from_str(&text).unwrap_or_default();
@@ -21,7 +22,7 @@ pub(crate) fn command(
     let has = |name: &str| names.iter().any(|known| known == name);
     let is_installable = project.contains_key("project") || has("setup.py");
     let own = if is_installable { " -e ." } else { "" };
-    let with_uv = has("uv.lock");
+    let with_uv = has("uv.lock") && finds("uv");
 
     // PEP 735.
     let groups = at(&project, &["dependency-groups"]);
@@ -46,7 +47,7 @@ pub(crate) fn command(
         let dependencies = group.get("dependencies").and_then(Value::as_object);
         dependencies.is_some_and(|all| all.keys().any(|name| is_named(name, package)))
     };
-    if let Some(group) = first_with(groups, has_key) {
+    if let Some(group) = first_with(groups, has_key).filter(|_| finds("poetry")) {
         return Some(format!("poetry install --with {}", quoted(group)));
     }
     let own_list = project
@@ -98,7 +99,7 @@ fn requirements_file(
     names: &[String],
     package: &str,
 ) -> Option<String> {
-    let is_text = |name: &&String| name.ends_with(".txt");
+    let is_text = |name: &&String| Path::new(name).extension().is_some_and(|end| end == "txt");
     let own = names
         .iter()
         .filter(is_text)
@@ -124,11 +125,11 @@ mod tests {
     use crate::project::disk::tests::tree;
 
     fn installed(files: &[(&'static str, &'static str)], package: &str) -> Option<String> {
-        command(&tree(files), "/w".as_ref(), package, "pip")
+        command(&tree(files), "/w".as_ref(), package, ("pip", &|_| true))
     }
 
     #[test]
-    fn pyproject_names_what_to_install() {
+    fn pyproject_names_installed_group() {
         let of = |text| installed(&[("/w/pyproject.toml", text)], "pytest");
         let cases = [
             (
@@ -164,6 +165,8 @@ mod tests {
             installed(&files, "pytest").as_deref(),
             Some("uv sync --group dev")
         );
+        let without = command(&tree(&files), "/w".as_ref(), "pytest", ("pip", &|_| false));
+        assert_eq!(without.as_deref(), Some("pip install -e . --group dev"));
     }
 
     #[test]
