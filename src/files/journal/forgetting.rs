@@ -31,7 +31,7 @@ impl Store {
         number: u64,
         is_below: &dyn Fn(&Path) -> bool,
     ) -> Result<u64, JournalError> {
-        let _lock = self.lock()?;
+        let lock = self.lock()?;
         let read = self.read_whole(number, Memory::Overdrawn)?;
         let Some(LoggedEntry { earlier, last, .. }) = read.filter(|read| read.last.has_ended())
         else {
@@ -55,6 +55,8 @@ impl Store {
             .map(|file| disk_bytes(self.kept.as_fd(), &file_name(number, *file), 0));
         let freed = freed.sum::<Result<u64, Errno>>().map_err(failed)?;
         self.rewrite_log(number, &forgotten, freed)?;
+        // No log names the files now, so other calls need not wait.
+        drop(lock);
         for file in files {
             remove_tree(&self.kept, &file_name(number, file)).map_err(failed)?;
         }
