@@ -235,7 +235,7 @@ fn commits_are_told_with_their_branches() {
     );
     let told = text(&mut server, "execute_command", json!({"command": line}));
     let head = |branch: &str| {
-        let id = fs::read_to_string(tree.path(&format!("work/.git/refs/heads/{branch}")));
+        let id = fs::read_to_string(tree.path(format!("work/.git/refs/heads/{branch}")));
         id.unwrap()[..7].to_owned()
     };
     let expected = [
