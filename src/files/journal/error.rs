@@ -63,7 +63,7 @@ pub enum JournalError {
     Running { number: u64 },
     #[error("{}: is not where the directory is now; look it up again", path.display())]
     Moved { path: PathBuf },
-    #[error("{}: did not come back; undo the whole call", path.display())]
+    #[error("{}: did not get its name back", path.display())]
     Missing { path: PathBuf },
     #[error("{}: nothing was undone: `{}` is protected, and no undo by an agent changes that", path.display(), protected.display())]
     Protected { path: PathBuf, protected: PathBuf },
