@@ -9,6 +9,7 @@ pub mod diff;
 pub mod encoding;
 pub mod escape;
 pub mod fold;
+pub mod git_config;
 pub mod glob;
 pub mod html;
 pub mod lines;
