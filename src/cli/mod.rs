@@ -38,9 +38,9 @@ pub(crate) use http::{
 };
 pub(crate) use mock::{MockAction, MockServe, Redact};
 pub(crate) use options::{
-    AccessArgs, ClientArgs, CommandArgs, ConfinedArgs, DirectoryArgs, Errors, Home, Isolation,
-    IsolationArgs, LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options, ProtectionArgs,
-    Replies, ReplyArgs, Sandbox, ToolsArgs, ToolsetArg, WriteArgs,
+    AccessArgs, ClientArgs, CommandArgs, ConfinedArgs, DirectoryArgs, EnvironmentScope, Errors,
+    Home, Isolation, IsolationArgs, LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options,
+    ProtectionArgs, Replies, ReplyArgs, Sandbox, ToolsArgs, ToolsetArg, WriteArgs,
 };
 pub(crate) use python::PythonArgs;
 pub(crate) use renamed::{RENAMED_KEYS, warn_of_http_names, warn_of_old_name, with_new_names};

@@ -236,6 +236,13 @@ pub struct WallArgs {
     /// Repeatable.
     #[arg(long, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub system: Vec<PathBuf>,
+    /// Choose what commands get of this machine's configuration and programs [default: public]
+    ///
+    /// `public`: git's and the package managers' settings without secrets, installed programs of PATH below the
+    /// home, and browsers of test tools. `full`: own scripts of PATH, too. `none`: only known compilers and
+    /// interpreters. `replay sandbox explain` lists what commands get and what is left out.
+    #[arg(long, help_heading = WALLS, value_name = "SCOPE", hide_short_help = true)]
+    pub environment: Option<EnvironmentScope>,
     /// Hide the compilers and interpreters below the home from commands
     ///
     /// Without this flag commands see those that are in PATH, such as the ones of rustup and pyenv.
@@ -570,6 +577,18 @@ pub enum Home {
     /// The real HOME; commands can read all files in it
     #[value(alias = "read_only")]
     ReadOnly,
+}
+
+/// `--environment`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EnvironmentScope {
+    /// Known compilers and interpreters alone, without configuration
+    None,
+    /// Public programs, and settings without their secrets
+    Public,
+    /// Own scripts of PATH, too, which may hold secrets
+    Full,
 }
 
 /// `--tools`.

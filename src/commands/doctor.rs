@@ -99,7 +99,7 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         ),
         Finding::good("kernel", kernel()),
     ];
-    let mut best = None;
+    let (mut best, mut of_home) = (None, Vec::new());
     if options.walls.sandbox == Some(Sandbox::Off) {
         bail!(
             "doctor checks the walls around commands, and --sandbox off removes them; leave it \
@@ -118,7 +118,9 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
             continue;
         }
         options.walls.sandbox = Some(mode);
-        let tried = alone(&Config::for_wall_test(&options)?);
+        let config = Config::for_wall_test(&options)?;
+        let tried = alone(&config);
+        of_home = findings_of_home(&config);
         let refused = match &tried {
             Ok(server) => server.services().commands.standing.refused.clone(),
             Err(error) => Some(reasons(error)),
@@ -133,6 +135,7 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     if let Some(server) = &best {
         findings.extend(check_inside_walls(server.services(), &signals)?);
     }
+    findings.extend(of_home);
     findings.extend(KnownClient::all().filter_map(of_client));
     let tier = best
         .as_ref()
@@ -174,6 +177,30 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
         None => writeln!(text, "commands are refused: no walls can be built"),
     };
     text
+}
+
+/// Lists files, scripts and hosts of the operator's home that commands do not get, each with its flag.
+fn findings_of_home(config: &Config) -> Vec<Finding> {
+    let sandbox = &config.sandbox;
+    let mut findings = Vec::new();
+    for file in &sandbox.home_files {
+        if let Some(missing) = &file.missing {
+            let about = format!("~/{}", file.path);
+            findings.push(Finding::lack(about, missing.describe(&file.path), None));
+        }
+    }
+    let scripts = sandbox.left_out_scripts.join(", ");
+    if !scripts.is_empty() {
+        let found = format!("commands do not see {scripts}; --system FILE shows one");
+        findings.push(Finding::lack("own scripts of PATH", found, None));
+    }
+    for host in sandbox.configured_hosts() {
+        let found = format!(
+            "your configuration names it, and commands do not reach it; --allow-host {host}"
+        );
+        findings.push(Finding::lack(host, found, None));
+    }
+    findings
 }
 
 /// Checks inside the walls.

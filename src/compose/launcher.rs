@@ -9,15 +9,16 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::budget::{Account, Room};
 use replay_base::cancel::CancelToken;
 use replay_base::limits;
+use replay_environment::HomeFile;
+use replay_environment::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
 use replay_files::hide::Hide;
 use replay_files::journal::Journal;
 use replay_files::policy::{Hidden, LinkedRepository, Policy, Root};
 use replay_sandbox::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
 use replay_sandbox::explain::{gaps, refusal};
-use replay_sandbox::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT, HOME_FILES};
 use replay_sandbox::{
-    Cache, CanonicalPath, Extent, Plan, PlannedHide, PlannedRoot, Scratch, Tier, WallStatus, depot,
-    instruction_before, is_inside, private_home,
+    Cache, CanonicalPath, Extent, HomeWatch, Plan, PlannedHide, PlannedRoot, Scratch, Tier,
+    WallStatus, depot, instruction_before, is_inside, private_home,
 };
 
 use super::{linked_git, undo};
@@ -27,7 +28,7 @@ use crate::cli::Sandbox;
 use crate::config::reasons;
 use crate::config::{CacheConfig, Config, configure_git};
 use crate::secrets::open_log;
-use crate::tools::Commands;
+use crate::tools::{Commands, MissingOfMachine};
 use replay_network::rules::WARNING;
 use replay_proxy::{
     GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
@@ -145,7 +146,9 @@ pub(super) fn start(
                     config.commands.max_background,
                     config.commands.background_output_bytes,
                 );
+                let missing = missing(config, &scratch, tier);
                 return Ok(Commands {
+                    missing,
                     launcher: Some(launcher),
                     gate,
                     ssh_agent,
@@ -169,6 +172,26 @@ pub(super) fn start(
         ),
         tried,
     )))
+}
+
+/// Begins to watch what commands may miss of the operator's machine. Without a watch only the output
+/// of commands tells.
+fn missing(config: &Config, scratch: &Scratch, tier: Tier) -> MissingOfMachine {
+    let sandbox = &config.sandbox;
+    let files: Vec<_> = sandbox
+        .home_files
+        .iter()
+        .filter_map(|file| Some((file.path.clone(), file.missing.clone()?)))
+        .collect();
+    let watch = sandbox
+        .private_home
+        .then(|| HomeWatch::start(scratch, files.iter().map(|(path, _)| path.as_str())));
+    if let Some(Err(error)) = &watch {
+        tracing::warn!("what commands miss in their HOME cannot be told: {error}");
+    }
+    let path = sandbox.unseen_path.clone();
+    let hosts = sandbox.configured_hosts();
+    MissingOfMachine::new(watch.and_then(Result::ok), files, path, hosts, tier)
 }
 
 /// Error message: commands of this tier would see a path that must be hidden.
@@ -307,7 +330,9 @@ fn launch(
         scratch.link_in_home(&config.sandbox.home_links)?;
     }
     scratch.link_in_home(&cache.map(Cache::links).unwrap_or_default())?;
-    for (name, content) in HOME_FILES {
+    let files = config.sandbox.definitions.files();
+    let own = config.sandbox.home_files.iter();
+    for (name, content) in files.chain(own.map(HomeFile::content)) {
         scratch.write_in_home(name, content)?;
     }
     if let Some(reason) = refusal(&plan, asked) {
@@ -431,7 +456,12 @@ fn cache(config: &Config, policy: &Policy) -> Result<Option<Cache>> {
             root.display()
         );
     }
-    Ok(Some(Cache::open(dir, &config.undo.tenant, *bytes)?))
+    Ok(Some(Cache::open(
+        dir,
+        &config.undo.tenant,
+        *bytes,
+        &config.sandbox.definitions,
+    )?))
 }
 
 /// Observers of decisions about connections.
@@ -540,6 +570,12 @@ pub(crate) fn plan(
             .system
             .iter()
             .map(|seen| (&seen.path).into())
+            .collect(),
+        public_only: sandbox
+            .definitions
+            .system()
+            .iter()
+            .map(Into::into)
             .collect(),
         sockets: Vec::new(),
         public: Vec::new(),

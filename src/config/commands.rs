@@ -6,24 +6,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits;
+use replay_environment::toolchains::{CARGO_HOME, Toolchains};
+use replay_environment::{Definitions, EnvRules, HomeFile, Visible, variables};
 use replay_files::policy::Grant;
 use replay_sandbox::explain::ExplicitRequests;
-use replay_sandbox::toolchains::{self, CARGO_HOME, SYSTEM, Surroundings, Toolchains};
-use replay_sandbox::{
-    EnvRules, Limits, Network, Visible, environment, is_below_link, own_host_names,
-};
+use replay_sandbox::{Limits, Network, own_host_names};
 use serde_json::Value;
 
 use super::credentials;
 use super::directories::without_parents;
-use super::profile::{Profile, System};
+use super::machine::{self, VisibleMachine};
+use super::process_state::ProcessState;
+use super::profile::Profile;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
-use crate::secrets::is_led_by_agents;
-use replay_network::rules::{Credentials, Rules};
-
-/// Source of a visible directory: a flag or the profile.
-const BY_FLAG: &str = "--system";
-const BY_PROFILE: &str = "`system` of the profile";
+use replay_network::rules::{Credentials, Rule, Rules};
 
 /// Settings of package managers without a network: no retries, which would take half a minute, and
 /// no update checks.
@@ -108,6 +104,14 @@ pub struct SandboxConfig {
     /// Path outside of cargo's directory, if the private one is also mounted there. Replaces such
     /// symlinks.
     pub cargo_home: Option<PathBuf>,
+    /// Definitions of what commands get of the machine.
+    pub definitions: Definitions,
+    /// Files of the private home that stand for the operator's.
+    pub home_files: Vec<HomeFile>,
+    /// Own scripts of PATH, which commands do not see, for messages.
+    pub left_out_scripts: Vec<String>,
+    /// PATH entries of which commands do not see everything, for messages.
+    pub unseen_path: Vec<String>,
     /// Persistent cache of package managers.
     pub cache: Option<CacheConfig>,
     /// Reason to refuse commands with any walls, if there is one.
@@ -119,39 +123,6 @@ pub struct SandboxConfig {
 pub struct CacheConfig {
     pub dir: PathBuf,
     pub bytes: u64,
-}
-
-/// Process state that the configuration depends on.
-pub(super) struct ProcessState {
-    pub(super) here: PathBuf,
-    pub(super) vars: Vec<(OsString, OsString)>,
-    /// `true` if commands belong to the user who started this process, and get the whole
-    /// environment.
-    pub(super) own: bool,
-}
-
-impl ProcessState {
-    /// Reads the environment of this process, which runs in `here`.
-    pub(super) fn read(here: PathBuf, own: bool) -> Self {
-        Self {
-            here,
-            vars: std::env::vars_os().collect(),
-            own,
-        }
-    }
-
-    pub(super) fn variable(&self, name: &str) -> Option<OsString> {
-        self.vars
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.clone())
-    }
-
-    pub(super) fn home(&self) -> Option<PathBuf> {
-        self.variable("HOME")
-            .map(PathBuf::from)
-            .filter(|home| home.is_absolute() && home.parent().is_some())
-    }
 }
 
 impl SandboxConfig {
@@ -179,25 +150,31 @@ impl SandboxConfig {
         let roots = true_roots(grants);
         let is_by_rule = !hosts.is_empty() || recording.is_some();
         // With a network, cargo downloads crates itself, possibly from a private registry.
-        let downloads = private_home
+        let is_offline = private_home
             && cache.is_none()
             && network != Network::Host
             && !is_by_rule
             && !options.walls.no_toolchain_caches;
-        let found = visible(
+        let VisibleMachine {
+            definitions,
+            found,
+            programs,
+            scope,
+        } = machine::visible(
             options,
             profile,
             world,
             mode,
             &roots,
             private_home,
-            downloads,
+            is_offline,
         )?;
 
         let rules = EnvRules {
             whole: world.own,
             ..env_rules(options, profile, &found, &roots, mode)?
         };
+        let world = &world.with_path(programs.path);
         let kept: &[&str] = match (mode, private_home) {
             (Sandbox::Off, _) => &["HOME", "TMPDIR"],
             (_, false) => &["HOME"],
@@ -208,7 +185,7 @@ impl SandboxConfig {
             Network::Host => &[],
             Network::None | Network::Loopback => &WITHOUT_NETWORK,
         };
-        let mut environment = command_variables(world, &rules, kept, usual);
+        let mut environment = command_variables(world, &rules, &definitions, kept, usual);
         if !world.own {
             credentials::configure_git(&mut environment, GIT_KEEPS.into_iter())?;
         }
@@ -222,6 +199,19 @@ impl SandboxConfig {
             private_home && !is_taken
         };
         let cargo_home = found.cargo_home.clone().filter(is_free);
+        let home_files = if private_home {
+            machine::home_files(
+                world,
+                &definitions,
+                scope,
+                &rules,
+                &environment,
+                &roots,
+                &credentials,
+            )
+        } else {
+            Vec::new()
+        };
         let ssh_agent = (options.walls.ssh_sign || profile.ssh_sign)
             .then(|| ssh_agent(world))
             .transpose()?;
@@ -252,12 +242,29 @@ impl SandboxConfig {
                 .is_some(),
             private_home,
             environment,
+            definitions,
+            home_files,
+            left_out_scripts: machine::shown(world, &programs.left_out),
+            unseen_path: machine::shown(world, &programs.unseen),
             cache,
             refused: refused(profile, mode, &found.system),
             home_links: found.home_links,
             cargo_home,
             system: found.system,
         })
+    }
+
+    /// Hosts that the operator's configuration names and no rule reaches yet, each once.
+    pub fn configured_hosts(&self) -> Vec<String> {
+        let mut hosts: Vec<String> = Vec::new();
+        for host in self.home_files.iter().flat_map(|file| &file.hosts) {
+            let rule = host.parse::<Rule>();
+            let is_reached = rule.is_ok_and(|rule| self.rules.reach(&rule));
+            if !is_reached && !hosts.contains(host) {
+                hosts.push(host.clone());
+            }
+        }
+        hosts
     }
 
     /// Explicit requests of the operator, including these protected paths.
@@ -305,59 +312,16 @@ fn declared_credentials(
     Ok((credentials, files))
 }
 
-/// Finds the paths outside the allowed directories that commands see, and the toolchains there.
-/// `downloads` includes the downloads of the toolchains.
-fn visible(
-    options: &Options,
-    profile: &Profile,
-    world: &ProcessState,
-    mode: Sandbox,
-    roots: &[PathBuf],
-    private_home: bool,
-    downloads: bool,
-) -> Result<Toolchains> {
-    let usual = usual_system(profile)?;
-    let mut found = Toolchains::default();
-    if mode == Sandbox::Off {
-        return Ok(found);
-    }
-
-    let wanted = !options.walls.no_toolchains && profile.toolchains.unwrap_or(usual);
-    if let Some(home) = world.home().filter(|_| wanted) {
-        found = toolchains(world, &home, downloads);
-        let is_shown = |place: &Path| can_be_shown(place, roots);
-        found.system.retain(|seen| is_shown(&seen.path));
-        found.cargo_home = found.cargo_home.filter(|place| is_shown(place));
-    }
-    let directories = system(options, profile, world, usual)?;
-    found.system.splice(0..0, directories);
-    if !private_home {
-        let path = world
-            .home()
-            .context("--home read-only: HOME is not set to a directory")?;
-        found.system.push(Visible {
-            path,
-            why: "the real home",
-        });
-    }
-
-    check_system(&found.system, roots)?;
-    // Commands already see these paths, with the rights of the allowed directory.
-    found
-        .system
-        .retain(|seen| !roots.iter().any(|root| seen.path.starts_with(root)));
-    Ok(found)
-}
-
 /// Environment of commands: variables that `rules` pass or set, and `kept` ones. Adds `usual`
 /// settings and those of git, unless they are set.
 fn command_variables(
     world: &ProcessState,
     rules: &EnvRules,
+    definitions: &Definitions,
     kept: &[&str],
     usual: &[(&str, &str)],
 ) -> Vec<(OsString, OsString)> {
-    let mut environment = environment::scrub(world.vars.iter().cloned(), rules);
+    let mut environment = variables::scrub(world.vars.iter().cloned(), rules, definitions);
     environment.extend(
         kept.iter()
             .filter_map(|name| Some((name.into(), world.variable(name)?))),
@@ -493,73 +457,6 @@ fn cache(
     }))
 }
 
-/// Returns true if commands see the usual system directories.
-fn usual_system(profile: &Profile) -> Result<bool> {
-    match (&profile.system, profile.import_baseline) {
-        (Some(System::Word(_)), Some(false)) => {
-            bail!(
-                "the profile's `system` is `default` and its `import_baseline` is false; leave one of them out"
-            )
-        }
-        (Some(System::Dirs(_)), asked) => Ok(asked == Some(true)),
-        (_, asked) => Ok(asked.unwrap_or(true)),
-    }
-}
-
-fn system(
-    options: &Options,
-    profile: &Profile,
-    world: &ProcessState,
-    usual: bool,
-) -> Result<Vec<Visible>> {
-    let mut system: Vec<Visible> = Vec::new();
-    if usual {
-        system.extend(SYSTEM.map(|path| Visible {
-            path: path.into(),
-            why: "the system's programs",
-        }));
-    }
-    if let Some(System::Dirs(dirs)) = &profile.system {
-        system.extend(dirs.iter().map(|dir| Visible {
-            path: without_parents(&world.here, dir),
-            why: BY_PROFILE,
-        }));
-    }
-    for dir in &options.walls.system {
-        let path = without_parents(&world.here, dir);
-        if std::fs::metadata(&path).is_err() {
-            bail!(
-                "--system `{}` does not exist or cannot be read",
-                path.display()
-            );
-        }
-        system.push(Visible { path, why: BY_FLAG });
-    }
-    Ok(system)
-}
-
-fn toolchains(world: &ProcessState, home: &Path, downloads: bool) -> Toolchains {
-    let path: Vec<PathBuf> =
-        std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
-    let surroundings = Surroundings {
-        home,
-        path: &path,
-        downloads,
-    };
-    toolchains::find(
-        surroundings,
-        |name| world.variable(name),
-        |path| std::fs::symlink_metadata(path).is_ok(),
-    )
-}
-
-/// Returns true if a toolchain can be mounted at its path. The path must not be a symlink, below
-/// one, or under an agent's control.
-fn can_be_shown(place: &Path, roots: &[PathBuf]) -> bool {
-    let is_link = std::fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
-    !is_link && !is_below_link(place) && !is_led_by_agents(place, roots)
-}
-
 /// Paths of the grants, as typed and with symlinks resolved.
 fn true_roots(grants: &[Grant]) -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = Vec::new();
@@ -579,41 +476,6 @@ fn true_roots(grants: &[Grant]) -> Vec<PathBuf> {
     roots
 }
 
-/// Checks the operator's directories. A mistake could expose everything, or a directory would not
-/// really be read-only.
-fn check_system(system: &[Visible], roots: &[PathBuf]) -> Result<()> {
-    for Visible { path, why } in system
-        .iter()
-        .filter(|seen| [BY_FLAG, BY_PROFILE].contains(&seen.why))
-    {
-        let shown = path.display();
-        if path.parent().is_none()
-            || ["/proc", "/sys", "/dev"]
-                .iter()
-                .any(|tree| path.starts_with(tree))
-        {
-            bail!(
-                "`{shown}` ({why}) cannot be a directory of programs: it is the root directory or \
-                 belongs to the kernel"
-            );
-        }
-        if let Some(root) = roots.iter().find(|root| path.starts_with(root)) {
-            bail!(
-                "`{shown}` ({why}) is in the allowed directory `{}` and has its rights; to make \
-                 it read-only use --protect",
-                root.display()
-            );
-        }
-        if is_led_by_agents(path, roots) {
-            bail!(
-                "`{shown}` ({why}) goes through a link in an allowed directory, which an agent \
-                 can change: give the path without links"
-            );
-        }
-    }
-    Ok(())
-}
-
 /// Shell of commands. The default is bash, since users and models write bash scripts.
 fn shell(asked: Option<&PathBuf>) -> Result<OsString> {
     const USUAL: &str = "/bin/bash";
@@ -626,7 +488,7 @@ fn shell(asked: Option<&PathBuf>) -> Result<OsString> {
             )
         }
         None if Path::new(USUAL).is_file() => Ok(USUAL.into()),
-        None => Ok(environment::FALLBACK_SHELL.into()),
+        None => Ok(variables::FALLBACK_SHELL.into()),
     }
 }
 
@@ -699,7 +561,7 @@ fn reject_fixed_variable(name: &OsStr) -> Result<()> {
 }
 
 fn passable(name: &str, by: &str) -> Result<String> {
-    if !environment::is_name(OsStr::new(name)) {
+    if !variables::is_name(OsStr::new(name)) {
         bail!("`{by}`: `{name}` is not a valid variable name");
     }
     reject_fixed_variable(OsStr::new(name))?;
@@ -707,7 +569,7 @@ fn passable(name: &str, by: &str) -> Result<String> {
 }
 
 fn settable(name: OsString, value: OsString) -> Result<(OsString, OsString)> {
-    if !environment::is_name(&name) || value.as_bytes().contains(&0) {
+    if !variables::is_name(&name) || value.as_bytes().contains(&0) {
         bail!(
             "`{}` is not a valid variable name, or its value contains a NUL byte",
             name.display()

@@ -11,7 +11,7 @@ use rustix::system::sysinfo;
 
 use replay_base::limits::{MIN_MEMORY_MIB, SEARCH_MEMORY_SHARE};
 
-use super::commands::ProcessState;
+use super::process_state::ProcessState;
 use crate::cli::{MemoryArgs, ReplyArgs};
 
 /// Default share of the memory of the machine or of its cgroup for calls, as a divisor.

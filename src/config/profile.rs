@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::cli::{
-    self, DeclaredCredential, Home, LinkedGit, NetworkArg, RENAMED_KEYS, Sandbox, Undo, UndoFull,
-    warn_of_old_name,
+    self, DeclaredCredential, EnvironmentScope, Home, LinkedGit, NetworkArg, RENAMED_KEYS, Sandbox,
+    Undo, UndoFull, warn_of_old_name,
 };
 
 /// Largest profile that is read, in bytes.
@@ -77,6 +77,10 @@ pub(super) struct Profile {
     pub(super) system: Option<System>,
     /// false is --no-toolchains; true if commands see the usual directories of programs
     pub(super) toolchains: Option<bool>,
+    /// Configuration and programs of the machine for commands, as --environment: `none`, `public` or
+    /// `full`
+    #[schemars(with = "String")]
+    pub(super) environment: Option<EnvironmentScope>,
     /// HOME of commands, as --home: `private` or `read_only`
     #[schemars(with = "String")]
     pub(super) home: Option<Home>,

@@ -12,7 +12,7 @@ use replay_base::text::glob::{GlobMatcher, Reading};
 use replay_files::hide::{check_spelling, without_end};
 use replay_files::policy::Grant;
 
-use super::commands::ProcessState;
+use super::process_state::ProcessState;
 use super::profile::Profile;
 use crate::cli::{Options, Undo, UndoFull};
 

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use replay_base::limits::{MAX_REMOVED_LEVELS, SWEEP_MS};
 use replay_base::removal::{DIRECTORY, PRIVATE, remove};
+use replay_environment::Definitions;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat, chmodat, flock,
     fstat, mkdirat, openat, openat2, renameat, statat, unlinkat,
@@ -32,7 +33,6 @@ use rustix::io::Errno;
 
 use super::fault::{Fault, StepContext};
 use super::plan::{CanonicalPath, Extent, PlannedCache, PlannedRoot};
-use super::toolchains::CACHES;
 
 /// Time limit for finding excess caches when a server ends, in milliseconds; no caller waits for
 /// that.
@@ -54,12 +54,19 @@ pub struct Cache {
     path: PathBuf,
     /// Bytes that remain after trimming.
     bytes: u64,
+    /// Caches below HOME; true for a directory. The launcher does not know them.
+    tools: Vec<(String, bool)>,
 }
 
 impl Cache {
     /// Opens the directory of this owner, a token name, without following symlinks, and creates it
     /// if missing. Deletes excess files within a short time limit.
-    pub fn open(path: &Path, owner: &str, bytes: u64) -> Result<Self, Fault> {
+    pub fn open(
+        path: &Path,
+        owner: &str,
+        bytes: u64,
+        definitions: &Definitions,
+    ) -> Result<Self, Fault> {
         let step = || format!("--cache `{}`", path.display());
         let refused = |reason: &str| Fault::because(step(), reason);
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
@@ -99,12 +106,17 @@ impl Cache {
             path: std::fs::canonicalize(path).step_with(step)?,
             dir,
             bytes,
+            tools: definitions
+                .caches()
+                .map(|(below, is_directory)| (below.to_owned(), is_directory))
+                .collect(),
         };
         cache.trim(Instant::now() + Duration::from_millis(SWEEP_MS), false);
         // The shared lock prevents deletion until the launcher has its own lock.
         flock(&cache.dir, FlockOperation::LockShared).step_with(step)?;
         let shown = cache.open_visible().step_with(step)?;
-        for name in CACHES
+        for name in cache
+            .tools
             .iter()
             .filter(|(_, is_directory)| *is_directory)
             .map(|(below, _)| in_cache(below))
@@ -143,6 +155,7 @@ impl Cache {
             dir,
             path: path.to_owned(),
             bytes: planned.bytes,
+            tools: Vec::new(),
         })
     }
 
@@ -175,7 +188,8 @@ impl Cache {
     /// Symlinks to create in the private home: path below it, and target.
     pub fn links(&self) -> Vec<(PathBuf, PathBuf)> {
         let shown = self.shown_path();
-        let of_tools = CACHES
+        let of_tools = self
+            .tools
             .iter()
             .map(|(below, _)| (PathBuf::from(below), shown.join(in_cache(below))));
         std::iter::once((".cache".into(), shown.clone()))

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use replay_base::limits::{COMMAND_OPEN_FILES, MEMORY_WATCH_MS};
 
 use super::common_git;
-use super::environment::is_harmless;
 use super::plan::{Extent, Network, Plan, PlannedRoot, Tier};
 use super::raw_string::RawString;
 use super::status::WallStatus;
-use super::toolchains::{Visible, is_export};
 use super::wire::MemoryHold;
+use replay_environment::toolchains::is_export;
+use replay_environment::variables::is_harmless;
+use replay_environment::{Definitions, HomeFile, Visible};
 
 /// Explicit requests of the operator. If a tier cannot enforce one of them, commands are refused.
 /// Unenforceable defaults are only gaps, which [`gaps`] lists.
@@ -232,6 +233,10 @@ pub struct Why<'a> {
     pub kernel: &'a str,
     /// Paths that commands see besides the allowed directories, each with a reason.
     pub system: &'a [Visible],
+    /// Files of the private home that stand for the operator's.
+    pub home: &'a [HomeFile],
+    /// Own scripts of PATH, which commands do not see.
+    pub scripts: &'a [String],
     /// Read-only paths in read-write directories.
     pub protected: &'a [Protected],
     /// Settings that differ from the default.
@@ -436,8 +441,9 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     }
     text.push_str("\nprograms, read-only (as far as they exist)\n");
     for seen in why.system {
-        row(text, seen.why, seen.path.display());
+        row(text, &seen.why, seen.path.display());
     }
+    of_your_home(text, why);
     text.push_str("\nbeside them\n");
     row(text, "/etc", "read-only, files that everybody may read");
     match plan.tier {
@@ -466,6 +472,21 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
             "TMPDIR",
             "read-write, private, shared by the commands of a server",
         ),
+    }
+}
+
+/// Lists what commands get of the operator's home, and without what.
+fn of_your_home(text: &mut String, why: &Why<'_>) {
+    if why.home.is_empty() && why.scripts.is_empty() {
+        return;
+    }
+    text.push_str("\nof your home, without secrets (--environment none: nothing)\n");
+    for file in why.home {
+        row(text, format!("~/{}", file.path), file.describe());
+    }
+    for script in why.scripts {
+        let words = "left out, since an own script may hold secrets (--system shows it)";
+        row(text, script, words);
     }
 }
 
@@ -500,7 +521,9 @@ fn environment(text: &mut String, plan: &Plan, standing: &WallStatus) {
         );
     }
     for (name, value) in &plan.environment {
-        let harmless = is_harmless(&name.0, &value.0) || is_export(&name.0);
+        let definitions = Definitions::embedded();
+        let harmless =
+            is_harmless(definitions, &name.0, &value.0) || is_export(definitions, &name.0);
         let shown = if harmless {
             value.as_path().display().to_string()
         } else {

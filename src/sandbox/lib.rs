@@ -3,7 +3,6 @@
 //! - `plan` describes the walls; the server builds it.
 //! - `wire` is the protocol between the server and the launcher.
 //! - The launcher (this program started again) builds the walls and starts commands inside them.
-//! - `environment` and `toolchains` select what commands get of the server's environment.
 //! - `status` and `explain` describe the result.
 //! - `exec` starts the launcher, sends it commands and follows each to its end.
 //!
@@ -22,12 +21,12 @@ mod confinement;
 mod denied;
 mod descriptors;
 mod dry_run;
-pub mod environment;
 mod etc;
 pub mod exec;
 pub mod explain;
 pub mod fault;
 mod hidden_paths;
+mod home_watch;
 pub mod intercept;
 mod journaling;
 mod kernel_filesystems;
@@ -56,7 +55,6 @@ mod supervisor_table;
 pub mod system_call;
 mod system_gaps;
 mod terminal;
-pub mod toolchains;
 mod unix_sockets;
 mod view;
 mod vitals;
@@ -67,8 +65,8 @@ pub use cache::Cache;
 pub use common_git::cannot_hold;
 pub use denied::{Blocked, Denied};
 pub use dry_run::{Content, DryRunReport, ReportedChange};
-pub use environment::EnvRules;
 pub use etc::own_host_names;
+pub use home_watch::HomeWatch;
 pub use launcher::run as run_launcher;
 pub use plan::{
     CanonicalPath, Extent, Limits, Network, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier,
@@ -81,7 +79,6 @@ pub use replay_sys::resolver::{addresses, keep_to_own_sources};
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;
 pub use status::{WallStatus, instruction_before};
-pub use toolchains::Visible;
 pub use view::{home as private_home, is_below_link};
 pub use walls::{hold_server, is_inside};
 pub use wire::{

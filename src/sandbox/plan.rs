@@ -133,6 +133,8 @@ pub struct Plan {
     pub hide: Option<PlannedHide>,
     /// Directories (or single files) of programs: read-only and executable. They need not exist.
     pub system: Vec<RawString>,
+    /// Paths of `system` of which root's commands see only what everybody may read.
+    pub public_only: Vec<RawString>,
     /// Unix sockets of programs outside that commands may connect to.
     pub sockets: Vec<CanonicalPath>,
     /// World-readable entries of /etc ([`super::landlock::public_entries`]), for

@@ -21,13 +21,13 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::set_no_new_privs;
 
 use super::capabilities;
-use super::environment::{FALLBACK_SHELL, SHELL};
 use super::fault::{Fault, StepContext};
 use super::plan::{CanonicalPath, Limits, Tier};
 use super::raw_string::RawString;
 use super::view;
 use super::walls::{Walls, intercept_only, seal};
 use super::wire::{Event, Request, Run, send_event, send_listener};
+use replay_environment::variables::{FALLBACK_SHELL, SHELL};
 
 /// Makes a shell run the text of [`SCRIPT`] without passing the variable on. `unset` is on the
 /// first line of the text, so that line numbers are right.

@@ -30,7 +30,7 @@ use super::mount::{
 };
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
-use super::{etc, hidden_paths, namespaces, toolchains};
+use super::{etc, hidden_paths, namespaces};
 
 /// Terminals that one command has at a time; the system has 3,072 for all that are no system of
 /// their own.
@@ -150,7 +150,9 @@ pub(crate) fn enter(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Opti
         symlinkat(*to, &root, *at).step_with(|| format!("link /{at}"))?;
     }
     for (to, at) in links {
-        symlinkat(&to, &root, below_root(&at)).step_with(|| format!("link {}", at.display()))?;
+        let at = below_root(&at);
+        directory(&root, at.parent().unwrap_or(Path::new("")))?;
+        symlinkat(&to, &root, at).step_with(|| format!("link /{}", at.display()))?;
     }
     // Files are written by name first: later, a name can lead into an allowed directory.
     let copying = etc.put(&root, &|root| {
@@ -248,7 +250,7 @@ fn other_name(name: &Path, path: &Path) -> Result<(), Errno> {
 pub(crate) fn public_copies(plan: &Plan) -> Result<Vec<(PathBuf, OwnedFd)>, Fault> {
     let nobody = namespaces::of_nobody()?;
     let shown = shown_of_system(plan)
-        .filter(|path| toolchains::SYSTEM.iter().any(|own| Path::new(own) == *path));
+        .filter(|path| plan.public_only.iter().any(|own| own.as_path() == *path));
     let copy = |path: &Path| match clone_tree(path) {
         Ok(tree) => sys::map_owners(tree.as_fd(), read_only(), nobody.as_fd())
             .map(|()| Some((path.into(), tree))),
@@ -487,7 +489,7 @@ fn is_link(path: &Path) -> bool {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
-/// Symlinks of the system's root, such as `/bin -> usr/bin`.
+/// Symlinks among the system paths, such as `/bin -> usr/bin`, or a program of PATH that is one.
 fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
     let links = plan
         .system

@@ -18,6 +18,7 @@ use replay_testrun::path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::missing::Missing;
 use super::notes::changes::{ChangesMade, changes_made};
 use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::dry_run::{WouldChange, would_change};
@@ -101,6 +102,9 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
     // Not in the schema, which each client pays for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    missing: Vec<Missing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     signal: Option<i32>,
@@ -422,6 +426,13 @@ fn reply(
     notes.add_signal(outcome.exit);
     notes.add_own_denied(exit_code != 0, &outcome.denied, &context.services.commands);
     notes.add_identity(&[&stdout, &stderr]);
+    let commands = &context.services.commands;
+    let missing = notes.add_missing(
+        &commands.missing,
+        exit_code,
+        &[&stdout, &stderr],
+        commands.home(),
+    );
     notes.add_lost_state(line);
     let (note, changed) = changes_made(context).unzip();
     let note = note.flatten();
@@ -471,6 +482,7 @@ fn reply(
         would_change,
         blocked,
         blocked_more,
+        missing,
         signal: signal(outcome.exit),
         ..Output::default()
     };

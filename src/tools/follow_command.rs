@@ -23,6 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::background_calls::{BackgroundCalls, LongCall};
+use super::missing::Missing;
 use super::notes::changes::{ChangesMade, describe_changes};
 use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::output::{NamedStream, shorten_stream};
@@ -103,6 +104,9 @@ pub(super) struct FollowOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_more: Option<u64>,
     // Not in the schema, which each client pays for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    missing: Vec<Missing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     signal: Option<i32>,
@@ -423,6 +427,7 @@ fn reply(
         _ => {}
     }
     let (mut changed, mut blocked, mut blocked_more) = (None, Vec::new(), None);
+    let mut missing = Vec::new();
     let (running, exit) = match &state {
         State::Running => {
             if let (Some(asked), Some(most)) = (params.wait_secs, context.patience)
@@ -445,7 +450,13 @@ fn reply(
             }
             notes.add_signal(ending.exit);
             let has_failed = !ending.asked && exit_code(ending.exit) != 0;
-            notes.add_own_denied(has_failed, &ending.denied, &context.services.commands);
+            let commands = &context.services.commands;
+            notes.add_own_denied(has_failed, &ending.denied, commands);
+            if !ending.asked {
+                let code = exit_code(ending.exit);
+                missing =
+                    notes.add_missing(&commands.missing, code, &[&shown.text], commands.home());
+            }
             let (note, made) = describe_changes(context, ending.changed.as_ref()).unzip();
             notes.add_all(note.flatten());
             changed = made;
@@ -490,6 +501,7 @@ fn reply(
         changed,
         blocked,
         blocked_more,
+        missing,
         signal: exit.and_then(|(exit, _)| signal(exit)),
     });
     reply.notes = all;
@@ -616,6 +628,7 @@ impl FollowOutput {
             changed: None,
             blocked: Vec::new(),
             blocked_more: None,
+            missing: Vec::new(),
             signal: None,
         }
     }

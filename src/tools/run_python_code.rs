@@ -296,6 +296,10 @@ fn reply(
         ));
     }
     let is_error = error.is_some() || cell.timed_out;
+    let traceback = error.as_ref().map_or("", |error| &error.traceback);
+    let commands = &context.services.commands;
+    let (missing, printed) = (&commands.missing, [traceback, &cell.stderr.text]);
+    notes.extend(missing.notes(i32::from(is_error), &printed, commands.home()));
     let output = Output {
         stdout: cell.stdout.text,
         stderr: cell.stderr.text,

@@ -1,5 +1,6 @@
 //! State that all calls share: the policy, the file writer, and the rules for commands.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use replay_search::memory::Memory;
 use replay_testrun::History;
 
 use super::background_calls::BackgroundCalls;
+use super::missing::MissingOfMachine;
 use crate::calls::{Isolation, Reach};
 
 /// Created once at start; no member is ever replaced.
@@ -120,6 +122,8 @@ pub struct Commands {
     pub ssh_agent: Option<SshAgent>,
     /// Private directory of commands, with its lock.
     pub scratch: Option<Scratch>,
+    /// Files and programs of the operator's machine that commands lack.
+    pub missing: MissingOfMachine,
     /// Cache directory of commands, which outlives the server. File tools have no access.
     pub cache: Option<Cache>,
     /// Default timeout of a command.
@@ -139,6 +143,13 @@ pub struct Commands {
 }
 
 impl Commands {
+    /// HOME of commands, as they see it, if it is private.
+    pub fn home(&self) -> Option<&Path> {
+        let home = self.standing.home.as_ref();
+        home.filter(|_| self.standing.private_home)
+            .map(|home| home.as_path())
+    }
+
     /// Rules that refuse all commands for this reason.
     pub fn refused(reason: impl Into<String>) -> Self {
         Self {
@@ -155,6 +166,7 @@ impl Commands {
             gate: None,
             ssh_agent: None,
             scratch: None,
+            missing: MissingOfMachine::default(),
             cache: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),

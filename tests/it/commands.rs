@@ -65,6 +65,7 @@ impl Shell {
             protected: vec![],
             system: vec![],
             sockets: vec![],
+            public_only: Vec::new(),
             public: Vec::new(),
             scratch: scratch.path().into(),
             cache: None,

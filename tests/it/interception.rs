@@ -247,6 +247,7 @@ impl Net {
                 .map(Into::into)
                 .to_vec(),
             sockets: Vec::new(),
+            public_only: Vec::new(),
             public: Vec::new(),
             scratch: scratch.path().into(),
             cache: None,

@@ -122,6 +122,7 @@ impl LauncherFixture {
                 .map(Into::into)
                 .to_vec(),
             sockets: Vec::new(),
+            public_only: Vec::new(),
             public: Vec::new(),
             scratch: scratch.path().into(),
             cache: None,

@@ -33,6 +33,8 @@ pub(super) fn explain(options: &Options) -> Result<String> {
     let why = Why {
         kernel: &kernel,
         system: &config.sandbox.system,
+        home: &config.sandbox.home_files,
+        scripts: &config.sandbox.left_out_scripts,
         protected: &protected,
         asked,
     };

@@ -70,9 +70,9 @@ fn variables(config: &SandboxConfig) -> Vec<String> {
 
 #[test]
 fn default_settings_are_strict() {
-    let system = SYSTEM.map(|path| Visible {
-        path: path.into(),
-        why: "the system's programs",
+    let system = Definitions::embedded().system().iter().map(|path| Visible {
+        path: path.clone(),
+        why: "the system's programs".into(),
     });
     let environment = [
         ("LANG", "C.UTF-8"),
@@ -107,10 +107,14 @@ fn default_settings_are_strict() {
             environment: environment
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect(),
-            system: system.to_vec(),
+            system: system.collect(),
             sockets: Vec::new(),
             home_links: Vec::new(),
             cargo_home: None,
+            definitions: Definitions::embedded().clone(),
+            home_files: Vec::new(),
+            left_out_scripts: Vec::new(),
+            unseen_path: Vec::new(),
             cache: None,
             refused: None,
         }
@@ -296,7 +300,7 @@ fn system_directories_merge_flags_and_profile() {
     );
     assert_eq!(
         system(&[], r#"{"system": ["/x"], "import_baseline": true}"#).len(),
-        SYSTEM.len() + 1
+        Definitions::embedded().system().len() + 1
     );
     assert_eq!(system(&["--sandbox", "off"], "{}"), Vec::<String>::new());
     let both = wrong(&[], r#"{"system": "default", "import_baseline": false}"#);
@@ -339,7 +343,7 @@ fn home_is_private_or_real() {
         real.system.last(),
         Some(&Visible {
             path: "/nowhere/home".into(),
-            why: "the real home"
+            why: "the real home".into()
         })
     );
     // With the real home its programs are visible, but `/nowhere/bin` is not below it.

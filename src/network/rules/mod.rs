@@ -16,7 +16,7 @@ pub use credentials::{
 pub use host_name::canonical;
 pub use needed::rules_for;
 pub use request::RequestLine;
-pub use rule::{Destination, Host, Transport};
+pub use rule::{Destination, Host, Rule, Transport};
 pub use rule_set::{Rules, Verdict};
 pub use sets::{SETS, WARNING};
 pub use special_addresses::{danger, is_special};

@@ -410,7 +410,7 @@ impl Rules {
 
     /// Returns true if the rules allow connections to everything that `rule` names, at least for
     /// some requests.
-    pub(super) fn reach(&self, rule: &Rule) -> bool {
+    pub fn reach(&self, rule: &Rule) -> bool {
         let is_denied = || {
             self.deny
                 .covering_where(rule, |entry| entry.requests.is_none())

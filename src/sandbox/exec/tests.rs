@@ -794,6 +794,7 @@ fn empty_plan() -> Plan {
         protected: vec![],
         system: vec![],
         sockets: Vec::new(),
+        public_only: Vec::new(),
         public: Vec::new(),
         scratch: "/tmp/x".into(),
         cache: None,

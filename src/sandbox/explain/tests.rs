@@ -1,6 +1,7 @@
 //! Tests of the explanation of the walls, and of requests that a tier cannot enforce.
 
 use pretty_assertions::assert_eq;
+use replay_environment::{HomeFile, MissingKeys};
 
 use super::*;
 use crate::plan::{CanonicalPath, Extent, Limits, PlannedCache};
@@ -38,6 +39,7 @@ fn plan(tier: Tier) -> Plan {
             .to_vec(),
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
         sockets: Vec::new(),
+        public_only: Vec::new(),
         public: Vec::new(),
         scratch: "/tmp/scratch".into(),
         cache: None,
@@ -188,9 +190,9 @@ fn explicit_unenforceable_request_is_refused() {
 }
 
 fn explained(plan: &Plan, standing: &WallStatus) -> String {
-    let visible = |path: &str, why| Visible {
+    let visible = |path: &str, why: &'static str| Visible {
         path: path.into(),
-        why,
+        why: why.into(),
     };
     let system = [
         visible("/usr", "the system's programs"),
@@ -205,9 +207,35 @@ fn explained(plan: &Plan, standing: &WallStatus) -> String {
         by,
         program,
     });
+    let file = |path: &str, passed, missing| HomeFile {
+        title: "a tool".to_owned(),
+        path: path.to_owned(),
+        source: Path::new("/home/me").join(path),
+        text: String::new(),
+        passed,
+        hosts: Vec::new(),
+        left_out: vec!["prefix".to_owned(); passed],
+        missing,
+    };
+    let lacks = |key: Option<&str>, fault: Option<&str>| {
+        Some(MissingKeys {
+            keys: key.map(str::to_owned).into_iter().collect(),
+            addresses: Vec::new(),
+            fault: fault.map(str::to_owned),
+        })
+    };
+    let home = [
+        file(".npmrc", 2, lacks(Some("//h/:_authToken"), None)),
+        file(".netrc", 0, lacks(None, None)),
+        file(".condarc", 0, lacks(None, Some("it is no YAML"))),
+        file(".config/git/ignore", 0, None),
+        file(".gemrc", 1, None),
+    ];
     let why = Why {
         kernel: "Linux 6.18 (x86_64)",
         system: &system,
+        home: &home,
+        scripts: &["~/.local/bin/deploy".to_owned()],
         protected: &protected,
         asked: requests(),
     };

@@ -5,7 +5,7 @@ mod report;
 use std::path::PathBuf;
 
 use replay_base::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
-use replay_sandbox::toolchains::GO_MODULES;
+use replay_environment::toolchains::GO_MODULES;
 
 use crate::prelude::*;
 

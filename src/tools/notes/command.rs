@@ -10,6 +10,7 @@ use replay_sandbox::Network;
 use replay_sandbox::exec::{Denied, Exit};
 
 use crate::error::Error;
+use crate::tools::missing::{Missing, MissingOfMachine};
 use crate::tools::services::Commands;
 
 /// Error of a tool if commands are refused.
@@ -224,6 +225,21 @@ impl Notes {
         }
     }
 
+    /// Adds files and programs of the operator's machine that a command may have missed, and returns
+    /// them.
+    pub(crate) fn add_missing(
+        &mut self,
+        machine: &MissingOfMachine,
+        exit_code: i32,
+        output: &[&str],
+        home: Option<&Path>,
+    ) -> Vec<Missing> {
+        let found = machine.of(exit_code, output, home);
+        let (notes, missing): (Vec<String>, Vec<Missing>) = found.into_iter().unzip();
+        self.add_all(notes);
+        missing
+    }
+
     /// Adds a hint on the commit identity if git reported that it has none. No denial is involved,
     /// so only git's output tells it (`ident_env_hint` and `fmt_ident` in git's ident.c); a
     /// pipeline may have cut it, and ended with 0.
@@ -286,7 +302,8 @@ fn no_network(commands: &Commands) -> String {
         .copied()
         .collect();
     let sets = sets.join(", ");
-    let flags = format!("--allow-hosts with {sets}; --allow-host HOST for others");
+    let own = commands.missing.host_flags();
+    let flags = format!("{own}--allow-hosts with {sets}; --allow-host HOST for others");
     match commands.standing.effective_network() {
         Network::Loopback => format!(
             "tried to use the network, but commands have only a private loopback \

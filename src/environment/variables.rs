@@ -9,6 +9,9 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
+use crate::definitions::Definitions;
+use crate::glob;
+
 /// PATH of commands if they can see no entry of the server's PATH.
 pub const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -38,7 +41,7 @@ pub const SHELL: &str = "SHELL";
 /// Shell that exists on every system.
 pub const FALLBACK_SHELL: &str = "/bin/sh";
 
-/// Condition for passing a variable of the list.
+/// Condition for passing a variable of the lists.
 #[derive(Clone, Copy)]
 enum PassCondition {
     /// Always: its values are words.
@@ -48,110 +51,6 @@ enum PassCondition {
     /// Unless it contains a password.
     Address,
 }
-
-/// Variables that commands get by default: language, terminal and tools, never a secret.
-const LIST: [(&str, PassCondition); 59] = [
-    ("LANG", PassCondition::Always),
-    ("LANGUAGE", PassCondition::Always),
-    ("LC_*", PassCondition::Always),
-    ("TZ", PassCondition::Always),
-    ("TERM", PassCondition::Always),
-    ("COLORTERM", PassCondition::Always),
-    ("NO_COLOR", PassCondition::Always),
-    ("FORCE_COLOR", PassCondition::Always),
-    ("CLICOLOR", PassCondition::Always),
-    ("CLICOLOR_FORCE", PassCondition::Always),
-    ("CI", PassCondition::Always),
-    ("USER", PassCondition::Always),
-    ("LOGNAME", PassCondition::Always),
-    ("SOURCE_DATE_EPOCH", PassCondition::Always),
-    ("DEBIAN_FRONTEND", PassCondition::Always),
-    ("CC", PassCondition::Always),
-    ("CXX", PassCondition::Always),
-    ("CFLAGS", PassCondition::Always),
-    ("CXXFLAGS", PassCondition::Always),
-    ("CPPFLAGS", PassCondition::Always),
-    ("LDFLAGS", PassCondition::Always),
-    ("MAKEFLAGS", PassCondition::Always),
-    ("RUSTFLAGS", PassCondition::Always),
-    ("RUST_BACKTRACE", PassCondition::Always),
-    ("RUST_LOG", PassCondition::Always),
-    ("RUSTUP_TOOLCHAIN", PassCondition::Always),
-    ("CARGO_BUILD_JOBS", PassCondition::Always),
-    ("CARGO_INCREMENTAL", PassCondition::Always),
-    ("CARGO_TERM_COLOR", PassCondition::Always),
-    ("GOFLAGS", PassCondition::Always),
-    ("GOTOOLCHAIN", PassCondition::Always),
-    ("NODE_ENV", PassCondition::Always),
-    ("PYENV_VERSION", PassCondition::Always),
-    ("PYTHONDONTWRITEBYTECODE", PassCondition::Always),
-    ("PYTHONHASHSEED", PassCondition::Always),
-    ("PYTHONUNBUFFERED", PassCondition::Always),
-    ("RBENV_VERSION", PassCondition::Always),
-    ("CMAKE_PREFIX_PATH", PassCondition::Visible),
-    ("GOROOT", PassCondition::Visible),
-    ("JAVA_HOME", PassCondition::Visible),
-    ("PKG_CONFIG_PATH", PassCondition::Visible),
-    ("CURL_CA_BUNDLE", PassCondition::Visible),
-    ("GIT_SSL_CAINFO", PassCondition::Visible),
-    ("NIX_SSL_CERT_FILE", PassCondition::Visible),
-    ("NODE_EXTRA_CA_CERTS", PassCondition::Visible),
-    ("PIP_CERT", PassCondition::Visible),
-    ("REQUESTS_CA_BUNDLE", PassCondition::Visible),
-    ("SSL_CERT_DIR", PassCondition::Visible),
-    ("SSL_CERT_FILE", PassCondition::Visible),
-    ("ALL_PROXY", PassCondition::Address),
-    ("HTTP_PROXY", PassCondition::Address),
-    ("HTTPS_PROXY", PassCondition::Address),
-    ("NO_PROXY", PassCondition::Address),
-    ("all_proxy", PassCondition::Address),
-    ("http_proxy", PassCondition::Address),
-    ("https_proxy", PassCondition::Address),
-    ("no_proxy", PassCondition::Address),
-    ("GOPROXY", PassCondition::Address),
-    ("NPM_CONFIG_REGISTRY", PassCondition::Address),
-];
-
-/// Names that no glob passes: secrets, sockets of agents that hold secrets, and variables that make
-/// programs run other programs.
-const SENSITIVE: [&str; 36] = [
-    "*TOKEN*",
-    "*SECRET*",
-    "*PASSWORD*",
-    "*PASSWD*",
-    "*PASSPHRASE*",
-    "*CREDENTIAL*",
-    "*APIKEY*",
-    "*COOKIE*",
-    "*_KEY",
-    "*_KEY_*",
-    "*_PAT",
-    "*_DSN",
-    "SSH_*",
-    "GPG_*",
-    "DBUS_*",
-    "XDG_RUNTIME_DIR",
-    "SESSION_MANAGER",
-    "DISPLAY",
-    "WAYLAND_*",
-    "XAUTHORITY",
-    "KRB5*",
-    "DOCKER_*",
-    "KUBECONFIG",
-    "AWS_*",
-    "GIT_*",
-    "LD_*",
-    "BASH_*",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "ENV",
-    "IFS",
-    "PS4",
-    "PROMPT_COMMAND",
-    "NODE_OPTIONS",
-    "PERL5*",
-    "PYTHONSTARTUP",
-];
 
 /// Variables that describe the server's own directories and are wrong for a command.
 const OWN: [&str; 8] = [
@@ -164,6 +63,7 @@ const OWN: [&str; 8] = [
 pub fn scrub(
     vars: impl Iterator<Item = (OsString, OsString)>,
     rules: &EnvRules,
+    definitions: &Definitions,
 ) -> Vec<(OsString, OsString)> {
     let mut kept: Vec<(OsString, OsString)> = Vec::new();
     let mut path = None;
@@ -179,7 +79,7 @@ pub fn scrub(
         }
         if name == "PATH" {
             path.get_or_insert(value);
-        } else if let Some(value) = filtered_value(&name, value, rules) {
+        } else if let Some(value) = filtered_value(&name, value, rules, definitions) {
             kept.push((name, value));
         }
     }
@@ -216,8 +116,25 @@ pub fn scrub(
     kept
 }
 
+/// Variables that commands get by default.
+fn listed(definitions: &Definitions) -> impl Iterator<Item = (&str, PassCondition)> {
+    let lists = &definitions.document().variables;
+    [
+        (&lists.words, PassCondition::Always),
+        (&lists.paths, PassCondition::Visible),
+        (&lists.addresses, PassCondition::Address),
+    ]
+    .into_iter()
+    .flat_map(|(names, condition)| names.iter().map(move |name| (name.as_str(), condition)))
+}
+
 /// Returns the value that commands get for a variable, if any.
-fn filtered_value(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsString> {
+fn filtered_value(
+    name: &OsStr,
+    value: OsString,
+    rules: &EnvRules,
+    definitions: &Definitions,
+) -> Option<OsString> {
     if rules
         .pass
         .iter()
@@ -226,12 +143,14 @@ fn filtered_value(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsS
         return Some(value);
     }
     let own = OWN.iter().any(|own| name == *own);
-    let listed = LIST.iter().find(|(glob, _)| matches(glob, name));
+    let listed = listed(definitions).find(|(glob, _)| matches(glob, name));
     let holds_paths = matches!(listed, Some((_, PassCondition::Visible)));
     if rules.whole && !holds_paths {
         return (!own && !matches("LD_*", name)).then_some(value);
     }
-    if let Some((_, kept)) = listed.filter(|(listed, _)| name == *listed || !is_sensitive(name)) {
+    if let Some((_, kept)) =
+        listed.filter(|(listed, _)| name == OsStr::new(listed) || !is_sensitive(definitions, name))
+    {
         return match kept {
             PassCondition::Always | PassCondition::Address => {
                 (!has_password(&value)).then_some(value)
@@ -242,21 +161,21 @@ fn filtered_value(name: &OsStr, value: OsString, rules: &EnvRules) -> Option<OsS
         };
     }
     let asked = rules.pass.iter().any(|glob| matches(glob, name));
-    (asked && !own && !is_sensitive(name) && !has_password(&value)).then_some(value)
+    (asked && !own && !is_sensitive(definitions, name) && !has_password(&value)).then_some(value)
 }
 
 /// Returns true if a variable is passed only by its exact name.
-pub fn is_sensitive(name: &OsStr) -> bool {
-    let upper = OsString::from_vec(name.as_bytes().to_ascii_uppercase());
-    SENSITIVE.iter().any(|glob| matches(glob, &upper))
+pub fn is_sensitive(definitions: &Definitions, name: &OsStr) -> bool {
+    let upper = name.as_bytes().to_ascii_uppercase();
+    glob::any_matches(&definitions.document().variables.sensitive, &upper)
 }
 
 /// Returns true if a value may be shown to a person: its name is in the list, and it contains no
 /// password.
-pub fn is_harmless(name: &OsStr, value: &OsStr) -> bool {
-    let listed = LIST
-        .iter()
-        .any(|(listed, _)| name == *listed || (matches(listed, name) && !is_sensitive(name)));
+pub fn is_harmless(definitions: &Definitions, name: &OsStr, value: &OsStr) -> bool {
+    let listed = listed(definitions).any(|(listed, _)| {
+        name == OsStr::new(listed) || (matches(listed, name) && !is_sensitive(definitions, name))
+    });
     (listed || name == "PATH" || name == "SHELL" || name == "HOME") && !has_password(value)
 }
 
@@ -305,30 +224,7 @@ pub fn is_name(name: &OsStr) -> bool {
 
 /// Returns true if the glob matches the name; `*` stands for any text.
 fn matches(glob: &str, name: &OsStr) -> bool {
-    // Fast path: most names differ in the first byte, and each start tests a hundred globs per
-    // variable.
-    if glob
-        .as_bytes()
-        .first()
-        .is_some_and(|first| *first != b'*' && name.as_bytes().first() != Some(first))
-    {
-        return false;
-    }
-    let mut parts = glob.split('*').map(str::as_bytes);
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.as_bytes().strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match memchr::memmem::find(rest, part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
+    glob::matches(glob, name.as_bytes())
 }
 
 #[cfg(test)]

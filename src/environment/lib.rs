@@ -1,0 +1,22 @@
+//! The operator's machine for commands: programs, variables and configuration, without secrets. The table is `environment.toml`, with the operator's additions.
+//!
+//! A file is written anew from the values that were understood. Everything else is left out and
+//! reported.
+#![forbid(unsafe_code)]
+
+mod address;
+mod configuration;
+mod definitions;
+mod formats;
+mod git;
+mod glob;
+mod home;
+mod programs;
+pub mod toolchains;
+pub mod variables;
+
+pub use configuration::{HomeFile, Machine, MissingKeys};
+pub use definitions::{Definitions, DefinitionsError};
+pub use programs::{ProgramSearch, Programs};
+pub use toolchains::{Toolchains, Visible};
+pub use variables::EnvRules;
