@@ -17,6 +17,7 @@ mod git_directories;
 mod grounds;
 mod handed_over;
 mod linked_git;
+mod machine;
 mod mounts;
 mod neighbours;
 mod outside;

@@ -61,7 +61,7 @@ fn downloads_of_cargo_and_go_are_read_only() {
             "../go/x",
         ] {
             walls.fails(&format!(
-                "cat {home}/.cargo/{hidden} || cat $CARGO_HOME/{hidden}"
+                "grep -s . {home}/.cargo/{hidden} || grep -s . $CARGO_HOME/{hidden}"
             ));
         }
         walls.end();
