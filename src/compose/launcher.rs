@@ -189,9 +189,15 @@ fn missing(config: &Config, scratch: &Scratch, tier: Tier) -> MissingOfMachine {
     if let Some(Err(error)) = &watch {
         tracing::warn!("what commands miss in their HOME cannot be told: {error}");
     }
-    let path = sandbox.unseen_path.clone();
-    let hosts = sandbox.configured_hosts();
-    MissingOfMachine::new(watch.and_then(Result::ok), files, path, hosts, tier)
+    MissingOfMachine {
+        watch: watch.and_then(Result::ok),
+        files,
+        path: sandbox.unseen_path.clone(),
+        hosts: sandbox.configured_hosts(),
+        hints: sandbox.definitions.hints().cloned().collect(),
+        ..MissingOfMachine::default()
+    }
+    .of_tier(tier)
 }
 
 /// Error message: commands of this tier would see a path that must be hidden.

@@ -42,6 +42,24 @@ const NETWORK_BY_RULE: [(&str, &str); 7] = [
     ("CARGO_NET_RETRY", "1"),
 ];
 
+/// Share of the memory limit for the heap of a runtime, in percent; the rest is for its stacks and code.
+const HEAP_PERCENT: u64 = 75;
+
+/// Settings of runtimes that size their heap by the machine's memory: Go, Node.js, .NET and Java. A
+/// limit that is no cgroup is not visible to them.
+fn heap_limits(bytes: u64) -> [(&'static str, String); 4] {
+    let heap = bytes / 100 * HEAP_PERCENT;
+    [
+        ("GOMEMLIMIT", heap.to_string()),
+        (
+            "NODE_OPTIONS",
+            format!("--max-old-space-size={}", heap / (1024 * 1024)),
+        ),
+        ("DOTNET_GCHeapHardLimit", format!("{heap:x}")),
+        ("JAVA_TOOL_OPTIONS", format!("-XX:MaxRAM={bytes}")),
+    ]
+}
+
 /// Environment of git, since commands have no terminal (git(1), git-var(1)). An editor would block,
 /// and a dummy editor would accept any message. `git status` does not write the index, so that
 /// read-only commands change nothing.
@@ -186,6 +204,16 @@ impl SandboxConfig {
             Network::None | Network::Loopback => &WITHOUT_NETWORK,
         };
         let mut environment = command_variables(world, &rules, &definitions, kept, usual);
+        let bounds = limits(options, profile);
+        if let Some(bytes) = bounds.memory_bytes.filter(|_| mode != Sandbox::Off) {
+            let known = |name: &str| environment.iter().any(|(known, _)| known == name);
+            let missing: Vec<_> = heap_limits(bytes)
+                .into_iter()
+                .filter(|(name, _)| !known(name))
+                .collect();
+            let missing = missing.into_iter();
+            environment.extend(missing.map(|(name, value)| (name.into(), value.into())));
+        }
         if !world.own {
             credentials::configure_git(&mut environment, GIT_KEEPS.into_iter())?;
         }
@@ -234,7 +262,7 @@ impl SandboxConfig {
                 .chain(&profile.allow_socket)
                 .map(|path| world.here.join(path))
                 .collect(),
-            limits: limits(options, profile),
+            limits: bounds,
             processes_asked: options
                 .limits
                 .limit_processes

@@ -46,6 +46,8 @@ pub(crate) struct Document {
     pub(crate) download: Vec<(String, Download)>,
     #[serde(deserialize_with = "named")]
     pub(crate) configuration: Vec<(String, Configuration)>,
+    #[serde(deserialize_with = "named")]
+    pub(crate) hint: Vec<(String, Hint)>,
     pub(crate) git: KeyLists,
 }
 
@@ -138,6 +140,15 @@ pub(crate) enum Format {
     Secret,
 }
 
+/// Note on a failed command.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hint {
+    /// Texts of an output, of which one is enough.
+    pub texts: Vec<String>,
+    pub note: String,
+}
+
 /// Patterns of keys, by the condition for passing one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -218,6 +229,11 @@ impl Definitions {
     pub fn caches(&self) -> impl Iterator<Item = (&str, bool)> {
         let caches = self.read.caches.iter();
         caches.map(|path| (path.trim_end_matches('/'), path.ends_with('/')))
+    }
+
+    /// Notes on failed commands.
+    pub fn hints(&self) -> impl Iterator<Item = &Hint> {
+        self.read.hint.iter().map(|(_, hint)| hint)
     }
 
     /// Files of the private HOME: path and text.

@@ -16,7 +16,7 @@ pub mod toolchains;
 pub mod variables;
 
 pub use configuration::{HomeFile, Machine, MissingKeys};
-pub use definitions::{Definitions, DefinitionsError};
+pub use definitions::{Definitions, DefinitionsError, Hint};
 pub use programs::{ProgramSearch, Programs};
 pub use toolchains::{Toolchains, Visible};
 pub use variables::EnvRules;

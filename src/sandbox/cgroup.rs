@@ -279,7 +279,7 @@ fn was_ended(events: &str) -> bool {
 
 /// Finds the version 2 cgroup directory of a process, from its `/proc/PID/cgroup` and
 /// `/proc/PID/mountinfo` (proc(5)).
-fn directory(cgroup: &str, mountinfo: &str) -> Option<PathBuf> {
+pub(crate) fn directory(cgroup: &str, mountinfo: &str) -> Option<PathBuf> {
     let group = Path::new(cgroup.lines().find_map(|line| line.strip_prefix("0::"))?);
     mountinfo.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;

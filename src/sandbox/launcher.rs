@@ -26,6 +26,7 @@ use super::fault::{Fault, StepContext};
 use super::journaling::SkipsOf;
 use super::kill_scope::strays;
 use super::plan::{CanonicalPath, Plan, Tier};
+use super::processors;
 use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
@@ -76,6 +77,8 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     let Some((plan, _)) = wire::receive::<Plan>(&server).step("hear the plan")? else {
         return Ok(());
     };
+    // Before this process moves into a cgroup without the limits.
+    processors::keep_to_quota();
     let (ground, is_tried) = (ScratchHold::hold(&plan.scratch)?, plan.is_tried);
     let cache = plan.cache.as_ref().map(Cache::hold).transpose()?;
     if plan.tier != Tier::Namespaces {

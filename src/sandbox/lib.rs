@@ -39,6 +39,7 @@ mod mount;
 mod namespaces;
 mod opens;
 pub mod plan;
+mod processors;
 mod program;
 mod protected_paths;
 mod raw_string;

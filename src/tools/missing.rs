@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use replay_base::text::escape::show_path;
-use replay_environment::MissingKeys;
+use replay_environment::{Hint, MissingKeys};
 use replay_sandbox::{HomeWatch, Tier};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,28 +37,24 @@ pub(crate) struct Missing {
 /// Files and programs that commands lack, and those that the agent was told of.
 #[derive(Debug, Default)]
 pub struct MissingOfMachine {
-    watch: Option<HomeWatch>,
+    pub watch: Option<HomeWatch>,
     /// Paths below HOME of the watched files.
-    files: Vec<(String, MissingKeys)>,
-    /// PATH entries of which commands do not see everything.
-    path: Vec<String>,
+    pub files: Vec<(String, MissingKeys)>,
+    /// PATH entries of which commands do not see everything, as messages show them.
+    pub path: Vec<String>,
     /// Hosts that the operator's configuration names.
-    hosts: Vec<String>,
+    pub hosts: Vec<String>,
+    /// Notes on outputs.
+    pub hints: Vec<Hint>,
     /// Exit codes of a shell that finds no program, or one that the walls do not show.
     lost_program_codes: &'static [i32],
     told: Mutex<Vec<String>>,
 }
 
 impl MissingOfMachine {
-    /// `path` are the PATH entries, as messages show them, and `hosts` those that the operator's
-    /// configuration names.
-    pub fn new(
-        watch: Option<HomeWatch>,
-        files: Vec<(String, MissingKeys)>,
-        path: Vec<String>,
-        hosts: Vec<String>,
-        tier: Tier,
-    ) -> Self {
+    /// Returns the same, of which nothing was told yet, for commands of this tier.
+    #[must_use]
+    pub fn of_tier(self, tier: Tier) -> Self {
         // Landlock leaves the names and takes the content.
         let lost_program_codes = if tier == Tier::Landlock {
             &[NOT_FOUND, NOT_EXECUTABLE][..]
@@ -67,11 +63,7 @@ impl MissingOfMachine {
         };
         Self {
             lost_program_codes,
-            watch,
-            files,
-            path,
-            hosts,
-            told: Mutex::default(),
+            ..self
         }
     }
 
@@ -118,6 +110,7 @@ impl MissingOfMachine {
                 }
             }
             found.extend(self.place_of_home(output, home));
+            found.extend(self.hints(output));
         }
         found.extend(self.programs(exit_code, output));
         found
@@ -165,6 +158,26 @@ impl MissingOfMachine {
         })
     }
 
+    /// Returns the hints on an output.
+    fn hints(&self, output: &[&str]) -> Vec<(String, Missing)> {
+        let has = |text: &String| {
+            let mut ends = output.iter().map(|output| end_of(output, PROGRAM_BYTES));
+            ends.any(|end| end.contains(text))
+        };
+        let hints = self.hints.iter().filter(|hint| hint.texts.iter().any(has));
+        let first = hints.filter(|hint| self.is_first(&hint.note));
+        first
+            .map(|hint| {
+                let missing = Missing {
+                    what: hint.texts.first().cloned().unwrap_or_default(),
+                    without: Vec::new(),
+                    flag: None,
+                };
+                (hint.note.clone(), missing)
+            })
+            .collect()
+    }
+
     /// Returns the PATH entries that commands do not see, if a program was not found.
     fn programs(&self, exit_code: i32, output: &[&str]) -> Option<(String, Missing)> {
         let lacks = self.lost_program_codes.contains(&exit_code)
@@ -209,13 +222,18 @@ fn end_of(text: &str, bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
+    use replay_environment::Definitions;
 
     use super::*;
 
     #[test]
     fn missing_program_is_told_once() {
-        let path = vec!["~/.local/bin".to_owned()];
-        let machine = MissingOfMachine::new(None, Vec::new(), path, Vec::new(), Tier::Namespaces);
+        let machine = MissingOfMachine {
+            path: vec!["~/.local/bin".to_owned()],
+            hints: Definitions::embedded().hints().cloned().collect(),
+            ..MissingOfMachine::default()
+        }
+        .of_tier(Tier::Namespaces);
         let told = |code, text: &str| machine.notes(code, &[text], None);
         let none: [String; 0] = [];
         assert_eq!(told(0, "ok"), none);
@@ -228,6 +246,17 @@ mod tests {
             ]
         );
         assert_eq!(told(127, ""), none);
+        let docker = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.";
+        assert_eq!(told(0, docker), none);
+        assert_eq!(
+            told(1, docker),
+            [
+                "commands have no Docker, since its socket makes root of the machine: start the service itself in the \
+                 command (`pg_ctl`, `mariadbd`, `redis-server`); the operator can allow one that runs (--allow-host \
+                 127.0.0.1:5432)"
+            ]
+        );
+        assert_eq!(told(1, docker), none);
     }
 
     #[test]

@@ -586,3 +586,27 @@ fn unusable_credential_is_refused() {
         belongs to";
     assert_eq!(error.lines().next(), Some(expected));
 }
+
+#[test]
+fn memory_limit_is_told_to_runtimes() {
+    let named = |flags: &[&str]| -> Vec<String> {
+        let all = variables(&good(flags, "{}"));
+        let names = ["GOMEMLIMIT", "NODE_OPTIONS", "DOTNET_", "JAVA_TOOL"];
+        let is_one = |line: &String| names.iter().any(|name| line.starts_with(name));
+        all.into_iter().filter(is_one).collect()
+    };
+    let limit = ["--limit-memory-bytes", "1073741824"];
+    assert_eq!(
+        named(&limit),
+        [
+            "GOMEMLIMIT=805306350",
+            "NODE_OPTIONS=--max-old-space-size=767",
+            "DOTNET_GCHeapHardLimit=2fffffee",
+            "JAVA_TOOL_OPTIONS=-XX:MaxRAM=1073741824"
+        ]
+    );
+    let own = [&limit[..], &["--env", "NODE_OPTIONS=--x"]].concat();
+    assert!(named(&own).contains(&"NODE_OPTIONS=--x".to_owned()));
+    assert_eq!(named(&own).len(), 4);
+    assert_eq!(named(&[]), [""; 0]);
+}

@@ -4,6 +4,7 @@
 use std::fs;
 
 use pretty_assertions::assert_eq;
+use replay_sandbox::Tier;
 use serde_json::json;
 
 use super::{SECRET, Setting, Walls, everywhere, give, make_tree};
@@ -208,5 +209,25 @@ fn installed_packages_are_known() {
         assert_eq!(walls.works("dpkg-query -W -f '${Package}' bash"), "bash");
         walls.fails("echo x > /var/lib/dpkg/status");
         walls.end();
+    });
+}
+
+/// The recipes of docs/services.md as an ordinary user, whom PostgreSQL demands.
+#[test]
+fn recipes_of_services_run() {
+    let text = include_str!("../../../docs/services.md");
+    let recipes = text.split("```sh\n").skip(1);
+    let recipes: Vec<&str> = recipes
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert_eq!(recipes.len(), 3);
+    everywhere(|setting| {
+        if setting.root() || setting.tier == Tier::Landlock {
+            return;
+        }
+        let mut walls = with_home(setting, &[]);
+        for recipe in &recipes {
+            assert_eq!(walls.works(recipe).lines().last(), Some("42"), "{recipe}");
+        }
     });
 }
