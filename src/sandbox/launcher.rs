@@ -25,8 +25,9 @@ use super::confinement::{Confinement, RequestDescriptors};
 use super::fault::{Fault, StepContext};
 use super::journaling::SkipsOf;
 use super::kill_scope::strays;
-use super::plan::{CanonicalPath, Plan, Tier};
 use super::processors;
+use super::plan::{CanonicalPath, Network, Plan, Tier};
+use super::port_sockets::PortSockets;
 use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
@@ -80,6 +81,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     // Before this process moves into a cgroup without the limits.
     processors::keep_to_quota();
     let (ground, is_tried) = (ScratchHold::hold(&plan.scratch)?, plan.is_tried);
+    let has_loopback = plan.tier == Tier::Namespaces && plan.network == Network::Loopback;
     let cache = plan.cache.as_ref().map(Cache::hold).transpose()?;
     if plan.tier != Tier::Namespaces {
         // If a supervisor is killed, its command survives. It is reparented to this process, which
@@ -96,6 +98,7 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
             cache,
             cells,
             is_tried,
+            ports: None,
             supervisors: HashSet::new(),
         })
     });
@@ -108,8 +111,15 @@ pub fn run(skips_of: SkipsOf, globs_of: GlobsOf) -> Result<(), Fault> {
     });
     match attempted {
         Ok(mut launcher) => {
-            wire::send(&server, launcher.cells.hello(), &[]).step("answer the server")?;
-            drop(server);
+            // Not earlier: the trial must not hold them. Without them no port is reported or published.
+            let (ports, of_server) = has_loopback
+                .then(|| PortSockets::open().ok())
+                .flatten()
+                .unzip();
+            launcher.ports = ports;
+            let attached: Vec<_> = of_server.iter().flatten().map(AsFd::as_fd).collect();
+            wire::send(&server, launcher.cells.hello(), &attached).step("answer the server")?;
+            drop((server, of_server));
             // No command precedes it. A failure ends this process and all commands.
             launcher.cells.finish()?;
             sys::heap::give_back();
@@ -131,6 +141,8 @@ struct Launcher {
     cells: Confinement,
     /// `false` if only one command comes.
     is_tried: bool,
+    /// Channel on which the server requests sockets of the commands' network.
+    ports: Option<PortSockets>,
     /// Unreaped supervisors and their helpers.
     supervisors: HashSet<i32>,
 }
@@ -221,10 +233,17 @@ impl Launcher {
     fn serve(mut self) {
         // A failure is reported with the first command.
         (self, _) = self.make_spare();
-        while let Ok([server, child]) = self.cells.wait_for(
-            [Some(self.server.as_fd()), Some(self.children.as_fd())],
+        while let Ok([server, child, ports]) = self.cells.wait_for(
+            [
+                Some(self.server.as_fd()),
+                Some(self.children.as_fd()),
+                self.ports.as_ref().map(AsFd::as_fd),
+            ],
             None,
         ) {
+            if ports {
+                self.ports.take_if(|ports| !ports.serve());
+            }
             let (has_room, mut spare) = (child && self.reap() && self.is_tried, Ok(()));
             // No supervisor is made after the server has gone.
             if server
@@ -262,10 +281,11 @@ impl Launcher {
                     ground,
                     cache,
                     cells,
+                    ports,
                     ..
                 } = self;
                 // No child may keep the server's socket, or a way out, open.
-                drop((server, children, ground, cache));
+                drop((server, children, ground, cache, ports));
                 cells.run_supervisor(copied)
             }
             Err(fault) => (self, Err(fault)),

@@ -40,6 +40,7 @@ mod namespaces;
 mod opens;
 pub mod plan;
 mod processors;
+pub mod port_sockets;
 mod program;
 mod protected_paths;
 mod raw_string;

@@ -17,7 +17,7 @@ use replay_sys as sys;
 use replay_sys::seccomp::can_answer_with;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit,
 };
@@ -33,6 +33,7 @@ use super::kill_scope::KillScope;
 use super::memory_watch::{MemoryWatch, kernel_kills};
 use super::monitor::Monitor;
 use super::plan::Tier;
+use super::port_sockets::held_sockets;
 use super::program::{Start, Streams};
 use super::reaper::{ReapResult, reap_one};
 use super::supervisor_table::SupervisorLine;
@@ -40,7 +41,8 @@ use super::terminal;
 use super::vitals::Reporter;
 use super::walls::Walls;
 use super::wire::{
-    ACCOUNT, Event, Exit, INTERRUPT, KILL, Request, STATUS, TERMINATE, receive_event, send_event,
+    ACCOUNT, Event, Exit, INTERRUPT, KILL, PORTS, Request, STATUS, TERMINATE, receive_event,
+    receive_order, send_event, send_held,
 };
 
 /// Time between two looks at a command's intercepted calls that wait, in milliseconds.
@@ -280,6 +282,7 @@ impl Supervisor<'_> {
                     }
                 }
                 ServerOrder::Tell(number) => reporter.ask(number),
+                ServerOrder::Ports(inodes, reply) => send_held(&reply, &held_sockets(&inodes)),
                 ServerOrder::Account(number, next) => {
                     let mut denied = self.monitor.take_denied(self.line.as_deref());
                     let changed = self.monitor.end_entry(&next);
@@ -427,8 +430,19 @@ impl Supervisor<'_> {
     /// Reads the next order of the server.
     fn read_order(&self) -> ServerOrder {
         let mut order = [0; 9 + JOURNAL_TITLE_BYTES];
-        match recv(&self.server, &mut order, RecvFlags::DONTWAIT).map(|(got, _)| got) {
+        let (received, attached) = match receive_order(&self.server, &mut order) {
+            Ok((got, attached)) => (Ok(got), attached),
+            Err(error) => (Err(Errno::from_io_error(&error)), None),
+        };
+        match received {
             Ok(0) => ServerOrder::Gone,
+            Ok(got) if order[0] == PORTS => attached.map_or(ServerOrder::Nothing, |reply| {
+                let (inodes, _) = order[1..got].as_chunks();
+                ServerOrder::Ports(
+                    inodes.iter().map(|it| u64::from_le_bytes(*it)).collect(),
+                    reply,
+                )
+            }),
             Ok(_) if order[0] == TERMINATE => ServerOrder::Terminate(terminating_signal(order[1])),
             Ok(_) if order[0] == KILL => ServerOrder::Kill,
             Ok(_) if order[0] == INTERRUPT => ServerOrder::Interrupt,
@@ -437,7 +451,7 @@ impl Supervisor<'_> {
                 number(&order),
                 String::from_utf8_lossy(&order[9..got]).into_owned(),
             ),
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => ServerOrder::Nothing,
+            Ok(_) | Err(Some(Errno::AGAIN | Errno::INTR)) => ServerOrder::Nothing,
             Err(_) => ServerOrder::Gone,
         }
     }
@@ -520,6 +534,8 @@ enum ServerOrder {
     Tell(u64),
     /// Report changes until now under this number. The string is the title of the next entry.
     Account(u64, String),
+    /// Report on this socket which of these sockets the command holds.
+    Ports(Vec<u64>, OwnedFd),
     /// The server is gone.
     Gone,
 }

@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::denied::Denied;
 use super::fault::Fault;
 use super::plan::CanonicalPath;
+use super::port_sockets::HeldSocket;
 use super::raw_string::RawString;
 use super::seccomp::MARK;
 
@@ -51,6 +52,12 @@ pub const STATUS: u8 = b'S';
 /// Server to supervisor: ends the current journal entry. A number follows, as with [`STATUS`], then
 /// the title of the next entry in UTF-8.
 pub const ACCOUNT: u8 = b'A';
+/// Server to supervisor: asks which of these sockets the command holds. Up to
+/// [`MAX_ASKED_SOCKETS`](super::port_sockets::MAX_ASKED_SOCKETS) inode numbers of eight bytes (little
+/// endian) follow. A socket is attached, on which the supervisor answers once.
+pub const PORTS: u8 = b'L';
+/// Longest answer to [`PORTS`], in bytes.
+const MAX_HELD_BYTES: usize = 4096;
 /// Most descriptors in one message.
 const MAX_FDS: usize = 7;
 
@@ -58,7 +65,9 @@ const MAX_FDS: usize = 7;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hello {
-    /// The walls stand. If the plan asks for a trial, a trivial command ran inside them.
+    /// The walls stand. If the plan asks for a trial, a trivial command ran inside them. If commands
+    /// have a loopback of their own, two descriptors are attached: a netlink socket for its listening
+    /// ports, and a channel for sockets ([`super::port_sockets`]).
     Ready {
         /// HOME of commands, if it is a private one.
         home: Option<RawString>,
@@ -425,6 +434,31 @@ pub fn send_packet<T: Serialize>(
     }
 }
 
+/// Sends an order with one descriptor.
+pub(crate) fn send_order(socket: impl AsFd, order: &[u8], fd: BorrowedFd<'_>) -> io::Result<()> {
+    send_some(&socket, order, &[fd]).map(drop)
+}
+
+/// Receives an order with its descriptor, if any, without waiting.
+pub(crate) fn receive_order(
+    socket: impl AsFd,
+    order: &mut [u8],
+) -> io::Result<(usize, Option<OwnedFd>)> {
+    let (got, mut fds) = receive_with(&socket, order, RecvFlags::DONTWAIT)?;
+    Ok((got, fds.pop()))
+}
+
+/// Answers [`PORTS`]. The answer is dropped if the server does not read.
+pub(crate) fn send_held(socket: impl AsFd, held: &[HeldSocket]) {
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    let _ = serde_json::to_vec(held).map(|packet| rustix::net::send(&socket, &packet, flags));
+}
+
+/// Receives the answer to [`PORTS`]; `None` if the supervisor is gone.
+pub(crate) fn receive_held(socket: impl AsFd) -> io::Result<Option<Vec<HeldSocket>>> {
+    Ok(receive_into(socket, &mut [0; MAX_HELD_BYTES])?.map(|(held, _)| held))
+}
+
 /// Receives one packet; `None` if the other end is closed.
 ///
 /// On a nonblocking socket, fails with [`io::ErrorKind::WouldBlock`] if there is no packet.
@@ -471,11 +505,24 @@ fn send_some(socket: impl AsFd, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Res
 }
 
 fn receive_some(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    receive_with(socket, buffer, RecvFlags::empty())
+}
+
+fn receive_with(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    flags: RecvFlags,
+) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let received = loop {
         let mut into = [io::IoSliceMut::new(buffer)];
-        match recvmsg(&socket, &mut into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+        match recvmsg(
+            &socket,
+            &mut into,
+            &mut ancillary,
+            RecvFlags::CMSG_CLOEXEC | flags,
+        ) {
             Err(Errno::INTR) => {}
             result => break result?,
         }

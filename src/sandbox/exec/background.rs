@@ -11,7 +11,7 @@ use replay_base::cancel::CancelToken;
 use rustix::io::Errno;
 
 use super::capture::without_partial_character;
-use super::job::Control;
+use super::control::Control;
 use super::poll::{Bell, readable, writable};
 use super::ring::Ring;
 use super::streams::END_OF_INPUT;

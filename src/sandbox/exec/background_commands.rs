@@ -204,6 +204,7 @@ impl BackgroundPlace<'_> {
             _starting,
         } = self;
         let ring = ring.beginning_at(read);
+        course.job.goes_on_as(&id);
         let background = Arc::new(Background {
             id,
             line: command.line.to_owned(),

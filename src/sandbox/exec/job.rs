@@ -8,30 +8,15 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use replay_base::limits::KILL_WAIT_MS;
 use replay_files::journal::Journal;
-use rustix::io::Errno;
-use rustix::net::{SendFlags, Shutdown, send, shutdown};
+use rustix::net::{Shutdown, shutdown};
 
 use super::ExecError;
 use super::activity::ActivityMark;
+use super::control::Control;
 use super::gatekeeper::Guarded;
-use crate::wire::{ACCOUNT, INTERRUPT, KILL, STATUS, TERMINATE, receive_event};
+use super::ports::{PortJob, Ports};
+use crate::wire::{ACCOUNT, INTERRUPT, STATUS, TERMINATE, receive_event};
 use crate::{Denied, Event};
-
-/// Cloneable handle that ends a command from any thread.
-#[derive(Clone, Debug)]
-pub(super) struct Control(Arc<OwnedFd>);
-
-impl Control {
-    fn send(&self, words: &[u8]) -> Result<(), Errno> {
-        send(&*self.0, words, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).map(drop)
-    }
-
-    /// Sends SIGKILL to all processes of the command.
-    pub(super) fn kill(&self) {
-        // Sending fails only if the supervisor is gone, and its command with it.
-        let _ = self.send(&[KILL]);
-    }
-}
 
 /// A command that was handed to the launcher. Dropping it ends everything of the command.
 #[derive(Debug)]
@@ -43,6 +28,8 @@ pub struct Job {
     pub(super) guarded: Option<Arc<dyn Guarded>>,
     /// Journal in which its supervisor records changes.
     journal: Option<Arc<Journal>>,
+    /// Its entry among the commands that may listen.
+    listens: Option<Arc<PortJob>>,
 }
 
 /// Result of [`Job::next_event`].
@@ -69,6 +56,21 @@ impl Job {
             others,
             guarded,
             journal,
+            listens: None,
+        }
+    }
+
+    /// Adds it to the commands that may listen. `is_resident` is true if it outlives its call.
+    #[must_use]
+    pub(super) fn listening(mut self, ports: Option<&Arc<Ports>>, is_resident: bool) -> Self {
+        self.listens = ports.map(|ports| ports.add(self.control.clone(), is_resident));
+        self
+    }
+
+    /// Continues as the background command with this id.
+    pub(super) fn goes_on_as(&self, id: &str) {
+        if let Some(listens) = &self.listens {
+            listens.goes_on_as(id);
         }
     }
 

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use replay_base::limits::LAUNCHER_START_MS;
@@ -27,7 +27,7 @@ use super::activity::Activity;
 use super::gatekeeper::Gatekeeper;
 use super::interception::{Listening, in_memory};
 use super::poll::readable;
-use super::{ExecError, Job};
+use super::{ExecError, Job, Ports};
 use crate::landlock::public_entries;
 use crate::wire::{receive, send};
 use crate::{
@@ -69,6 +69,8 @@ pub struct Launcher {
     has_told: AtomicBool,
     /// Journal in which supervisors record changes, if any.
     journal: Option<Arc<Journal>>,
+    /// Ports of commands, once the launcher has answered, if they have a loopback of their own.
+    ports: OnceLock<Arc<Ports>>,
 }
 
 /// Report of the launcher on the sandbox that it has built.
@@ -200,6 +202,7 @@ impl Launcher {
             repositories: None,
             has_told: AtomicBool::new(false),
             journal: None,
+            ports: OnceLock::new(),
         }
     }
 
@@ -250,17 +253,28 @@ impl Launcher {
                     memory,
                     gaps,
                 },
-                _,
-            )) => Ok(Ready {
-                home,
-                tmp,
-                landlock_abi,
-                memory,
-                gaps,
-            }),
+                descriptors,
+            )) => {
+                if let Ok(descriptors) = descriptors.try_into() {
+                    // A launcher answers once.
+                    let _ = self.ports.set(Arc::new(Ports::new(descriptors)));
+                }
+                Ok(Ready {
+                    home,
+                    tmp,
+                    landlock_abi,
+                    memory,
+                    gaps,
+                })
+            }
             Some((Hello::Cannot { reason }, _)) => Err(LaunchError::Cannot { reason }),
             None => Err(LaunchError::Ended),
         }
+    }
+
+    /// Returns the ports of commands, if they have a loopback of their own.
+    pub fn ports(&self) -> Option<&Arc<Ports>> {
+        self.ports.get()
     }
 
     /// Returns a variable of the environment of every command, as in the plan: without HOME and
@@ -351,7 +365,8 @@ impl Launcher {
         self.has_told.store(true, Ordering::Relaxed);
         let guarded =
             gated.map(|(gatekeeper, (listening, _))| gatekeeper.guard(listening, &request.title));
-        Ok(Job::new(here, others, guarded, self.journal.clone()))
+        let job = Job::new(here, others, guarded, self.journal.clone());
+        Ok(job.listening(self.ports.get(), request.stays))
     }
 
     /// Returns the error for a lost launcher. Has the journal set aside what the last commands

@@ -9,7 +9,7 @@ use std::time::Instant;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::MAX_COMMANDS;
 
-use super::job::Control;
+use super::control::Control;
 use super::poll::{Bell, readable};
 use super::{ExecError, Job};
 
