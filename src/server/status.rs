@@ -9,13 +9,14 @@ use replay_sandbox::exec::{Background, BackgroundCommands, Ending as End, Exit, 
 use serde_json::{Value, json};
 
 use super::tool_server::Server;
-use crate::tools::LongCall;
+use crate::tools::{LongCall, listening_now};
 
 impl Server {
     /// Returns the roots of its tools, the sandbox tier (`null` if no tool runs commands), and
-    /// recent background commands. The form is `{roots: [{path, access}], walls, background: [{id,
-    /// command, at, durationMs, bytes, outcome, end}]}`. `outcome` and `end` of a running command
-    /// are `null`.
+    /// recent background commands, and listening ports. The form is `{roots: [{path, access}], walls,
+    /// background: [{id, command, at, durationMs, bytes, outcome, end}], ports: [{port, address,
+    /// program, commandId, published}]}`. `outcome` and `end` of a running command are `null`.
+    /// `published` is the link of a published port.
     pub fn place(&self) -> Value {
         let roots = self.services.policy.roots().iter().map(|root| {
             let access = if root.writable() { "rw" } else { "ro" };
@@ -38,6 +39,7 @@ impl Server {
             "roots": roots.collect::<Vec<_>>(),
             "walls": runs_commands.then(|| self.services.commands.standing.word()),
             "background": background.iter().map(|command| describe(command)).chain(calls).collect::<Vec<_>>(),
+            "ports": listening_now(&self.services.commands),
         })
     }
 }

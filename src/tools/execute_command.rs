@@ -23,6 +23,7 @@ use super::notes::changes::{ChangesMade, changes_made};
 use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::dry_run::{WouldChange, would_change};
 use super::notes::output::{ShownOutput, shorten_streams};
+use super::notes::ports::{Listening, conflict_note, port_news};
 use super::open_object::Open;
 use super::status_line::{OutputText, Status};
 use super::text_limit::TextLimit;
@@ -108,6 +109,10 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     signal: Option<i32>,
+    /// Ports on which commands listen, if they have changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    listening: Vec<Listening>,
 }
 
 impl Tool for ExecuteCommand {
@@ -200,9 +205,13 @@ fn start(
     let note = format!(
         "runs in the background as commandId \"{id}\"; follow_command reads its output and ends it"
     );
-    Ok(Reply::content(vec![Content::note(note)])
+    // An earlier background command may listen by now; this one rarely does.
+    let news = port_news(rules);
+    let notes = [Some(note), news.note].into_iter().flatten();
+    Ok(Reply::content(notes.map(Content::note).collect())
         .with_structured(Output {
             command_id: Some(id.to_owned()),
+            listening: news.listening,
             ..Output::default()
         })
         .starting(id))
@@ -338,6 +347,8 @@ fn handed_over(
          the command",
         after.as_secs()
     ));
+    let news = port_news(&context.services.commands);
+    notes.add_all(news.note);
     let all = notes.take();
     if context.is_lean() {
         return Ok(lean_reply([stdout, stderr], None, all, [None, None]).starting(id));
@@ -351,6 +362,7 @@ fn handed_over(
         command_id,
         logs,
         cursor: Some(cursor),
+        listening: news.listening,
         ..Output::default()
     };
     let reply = Reply::content(content).with_structured(output);
@@ -434,6 +446,12 @@ fn reply(
         commands.home(),
     );
     notes.add_lost_state(line);
+    let commands = &context.services.commands;
+    if exit_code != 0 {
+        notes.add_all(conflict_note(commands, &[&stdout, &stderr], line, None));
+    }
+    let news = port_news(commands);
+    notes.add_all(news.note);
     let (note, changed) = changes_made(context).unzip();
     let note = note.flatten();
     if !context.is_lean() {
@@ -484,6 +502,7 @@ fn reply(
         blocked_more,
         missing,
         signal: signal(outcome.exit),
+        listening: news.listening,
         ..Output::default()
     };
     let mut reply = Reply::content(content)

@@ -27,6 +27,7 @@ use super::missing::Missing;
 use super::notes::changes::{ChangesMade, describe_changes};
 use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::output::{NamedStream, shorten_stream};
+use super::notes::ports::{Listening, conflict_note, port_news};
 use super::open_object::Open;
 use super::status_line::Status;
 use super::{BadResult, Context, Hints, Reply, Tool, Toolset};
@@ -110,6 +111,10 @@ pub(super) struct FollowOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     signal: Option<i32>,
+    /// Ports on which commands listen, if they have changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    listening: Vec<Listening>,
 }
 
 impl Tool for FollowCommand {
@@ -472,6 +477,11 @@ fn reply(
             (false, None)
         }
     };
+    let commands = &context.services.commands;
+    let (line, id) = (command.line(), command.id());
+    notes.add_all(conflict_note(commands, &[&shown.text], line, Some(id)));
+    let news = port_news(commands);
+    notes.add_all(news.note);
     let all = notes.take();
     let is_bad = !running && exit.is_none_or(|(exit, asked)| exit_code(exit) != 0 && !asked);
     if context.is_lean() {
@@ -503,6 +513,7 @@ fn reply(
         blocked_more,
         missing,
         signal: exit.and_then(|(exit, _)| signal(exit)),
+        listening: news.listening,
     });
     reply.notes = all;
     reply.bad = is_bad.then_some(BadResult::Program);
@@ -630,6 +641,7 @@ impl FollowOutput {
             blocked_more: None,
             missing: Vec::new(),
             signal: None,
+            listening: Vec::new(),
         }
     }
 }

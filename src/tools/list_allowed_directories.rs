@@ -9,6 +9,7 @@ use replay_sandbox::Tier;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::notes::ports::{Listening, listening_now, ports_in_words};
 use super::services::Commands;
 use super::{Context, Hints, Reply, Tool, Toolset};
 use crate::error::Error;
@@ -28,6 +29,10 @@ pub(super) struct Params {}
 pub(super) struct Output {
     directories: Vec<Directory>,
     sandbox: Sandbox,
+    /// Ports on which background commands and Python sessions listen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    listening: Vec<Listening>,
 }
 
 /// Walls around commands.
@@ -139,11 +144,14 @@ impl Tool for ListAllowedDirectories {
                 "relative paths begin at {root}, a root of your client"
             ))
         });
-        let content = iter::once(Content::text(text)).chain(held).chain(root);
+        let ports = ports_in_words(commands).map(Content::note);
+        let content = iter::once(Content::text(text));
+        let content = content.chain(held).chain(ports).chain(root);
         let content = content.collect();
         Ok(Reply::content(content).with_structured(Output {
             directories,
             sandbox,
+            listening: listening_now(commands),
         }))
     }
 }

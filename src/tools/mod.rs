@@ -34,6 +34,7 @@ mod services;
 mod status_line;
 mod testing;
 mod text_limit;
+mod told_ports;
 mod tool;
 
 mod check_kernel_responsiveness;
@@ -83,6 +84,7 @@ pub(crate) use derived::SchemaFile;
 pub(crate) use missing::MissingOfMachine;
 pub(crate) use notes::changes::{Counts as ChangeCounts, outside_lines};
 pub(crate) use notes::command::{DATAGRAM_NOTE, socket_note};
+pub(crate) use notes::ports::listening_now;
 pub(crate) use notes::remakeable::forget_earlier;
 pub(crate) use open_object::Open;
 pub(crate) use python::expect_use as expect_python_use;

@@ -14,7 +14,7 @@ use replay_base::limits::{
 use replay_files::fs::Writer;
 use replay_files::journal::Journal;
 use replay_files::policy::Policy;
-use replay_proxy::{Gate, SshAgent};
+use replay_proxy::{Gate, Publisher, SshAgent};
 use replay_python::Sessions;
 use replay_sandbox::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
 use replay_sandbox::{Cache, Scratch, Tier, WallStatus};
@@ -23,6 +23,7 @@ use replay_testrun::History;
 
 use super::background_calls::BackgroundCalls;
 use super::missing::MissingOfMachine;
+use super::told_ports::ToldPorts;
 use crate::calls::{Isolation, Reach};
 
 /// Created once at start; no member is ever replaced.
@@ -114,6 +115,10 @@ pub struct Commands {
     /// Background commands; `None` if commands are refused. Dropped before the launcher, which
     /// waits for them.
     pub background: Option<BackgroundCommands>,
+    /// Ports of commands that programs of this machine reach, if there are any.
+    pub publisher: Option<Publisher>,
+    /// Ports that replies have told.
+    pub told_ports: ToldPorts,
     /// Starts commands; `None` if they are refused.
     pub launcher: Option<Launcher>,
     /// Decides about network connections of commands, if there are rules.
@@ -162,6 +167,8 @@ impl Commands {
     pub fn none() -> Self {
         Self {
             standing: WallStatus::none(),
+            publisher: None,
+            told_ports: ToldPorts::default(),
             launcher: None,
             gate: None,
             ssh_agent: None,
@@ -207,6 +214,9 @@ impl Commands {
 
     /// Ends every command, and refuses new ones. Returns the number of commands.
     pub fn pause(&self) -> usize {
+        if let Some(publisher) = &self.publisher {
+            publisher.close();
+        }
         let background = self
             .background
             .as_ref()

@@ -9,4 +9,5 @@ pub(crate) mod globs;
 pub(crate) mod ignored;
 pub(crate) mod not_searched;
 pub(crate) mod output;
+pub(crate) mod ports;
 pub(crate) mod remakeable;

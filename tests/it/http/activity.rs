@@ -117,7 +117,7 @@ fn activity_reports_call_from_start_to_end() {
     let calls = told["calls"].take();
     let root = json!({"path": tree.text("work"), "access": "rw"});
     let tenant = json!({
-        "name": "anyone", "revoked": false, "place": {"roots": [root], "walls": "off", "background": []}, "sessions": [],
+        "name": "anyone", "revoked": false, "place": {"roots": [root], "walls": "off", "background": [], "ports": []}, "sessions": [],
         "callsRunning": 0, "callsWaiting": 0, "commandsRunning": 0, "outcomes": {"denied": 1, "ok": 1},
         "tooFast": 0,
     });

@@ -271,6 +271,15 @@ function drawTop() {
       places.push(make("li", {}, name, make("code", {}, shown(root.path)), make("span", { class: `grant ${root.access}` }, root.access)));
     }
   }
+  for (const tenant of served) {
+    for (const { port, program, published } of tenant.place.ports ?? []) {
+      const name = tenants.length > 1 ? [make("span", { class: "soft" }, shown(tenant.name))] : [];
+      const number = published
+        ? make("a", { href: published, target: "_blank", rel: "noopener noreferrer" }, `port ${port}`)
+        : make("span", {}, `port ${port}`);
+      places.push(make("li", {}, name, number, make("span", { class: "soft" }, shown(published ? program : `${program}, commands only`))));
+    }
+  }
   for (const [word, those] of Map.groupBy(served, (tenant) => tenant.place.walls)) {
     const names = tenants.length > 1 ? those.map((tenant) => tenant.name).join(", ") : "";
     const [about, text] = word === null ? ["", "tools without commands"] : word.startsWith("commands are refused") ? ["", word] : ["walls", word];
