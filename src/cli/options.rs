@@ -20,6 +20,7 @@ use super::ranges::{
 };
 use super::{CredentialArgs, PythonArgs, UndoArgs};
 use replay_network::rules::SETS;
+use replay_proxy::PublishRule;
 
 /// All settings of the tools, as a server and `replay call` read them.
 #[derive(Clone, Debug, Args)]
@@ -288,6 +289,14 @@ pub struct NetworkArgs {
     /// Repeatable.
     #[arg(long, help_heading = WALLS, value_name = "RULE", hide_short_help = true)]
     pub deny_host: Vec<String>,
+    /// Open a port on which commands listen to programs of this machine, on its loopback
+    ///
+    /// Repeatable. `8123` opens it with the same number, `3000:80` opens port 80 of commands as 3000.
+    /// `auto` opens every port from 1024 on while a command listens there. A page that a browser
+    /// opens there runs with the network of the browser. Only the tier `namespaces` with the network
+    /// `loopback`, or with --allow-host, has ports of its own.
+    #[arg(long, help_heading = WALLS, value_name = "[HOST_PORT:]PORT")]
+    pub publish: Vec<PublishRule>,
     #[command(flatten)]
     pub credentials: CredentialArgs,
     /// Log each decision about a connection of a command to this file, one JSON line each

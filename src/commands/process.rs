@@ -20,7 +20,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::compose::alone;
+use crate::compose::alone_with_ports;
 use crate::config::Config;
 use crate::tools::Services;
 
@@ -39,9 +39,9 @@ pub(super) fn with_one_command<T>(
     config: Config,
     act: impl Fn(&Services) -> Result<T>,
 ) -> Result<T> {
-    let done = act(alone(&config)?.services());
+    let done = act(alone_with_ports(&config)?.services());
     if done.as_ref().is_err_and(anyhow::Error::is::<NotRun>) {
-        return act(alone(&config.with_wall_test())?.services());
+        return act(alone_with_ports(&config.with_wall_test())?.services());
     }
     done
 }

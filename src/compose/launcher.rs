@@ -122,6 +122,12 @@ pub(super) fn start(
                 not_namespaces(tier, &tried)
             );
         }
+        if tier == Tier::Landlock && !config.sandbox.publish.is_empty() {
+            bail!(
+                "--publish needs the namespaces tier, and {}; leave the flag out",
+                not_namespaces(tier, &tried)
+            );
+        }
         let beside = LauncherOptions {
             watchers: &watchers,
             set: set.as_ref(),

@@ -11,12 +11,13 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use replay_base::budget::{Account, Budget};
 use replay_files::fs::Writer;
 use replay_files::policy::{Pins, Policy, Root};
+use replay_proxy::Publisher;
 use replay_python::Sessions;
-use replay_sandbox::exec::Logs;
+use replay_sandbox::exec::{Launcher, Logs};
 use replay_sandbox::{Network, Tier, WallStatus};
 use replay_search::memory::Memory;
 use replay_testrun::History;
@@ -37,6 +38,17 @@ pub(crate) use undo_stores::{FoundStore, recorded_below, stores_of};
 /// Builds the only server of this process. Fails if a directory cannot be opened. If no walls can
 /// be built, the server refuses commands.
 pub fn alone(config: &Config) -> Result<Arc<Server>> {
+    server(
+        config,
+        Budget::new(config.memory.call_bytes).account(),
+        &mut Pins::default(),
+        Some(&mut |_, _| ()),
+        false,
+    )
+}
+
+/// Builds the only server of this process, like [`alone`], and opens the published ports.
+pub(crate) fn alone_with_ports(config: &Config) -> Result<Arc<Server>> {
     greeting(config, &mut |_, _| ())
 }
 
@@ -48,6 +60,7 @@ pub(crate) fn greeting(config: &Config, greet: Greet<'_>) -> Result<Arc<Server>>
         Budget::new(config.memory.call_bytes).account(),
         &mut Pins::default(),
         Some(greet),
+        true,
     )
 }
 
@@ -57,18 +70,19 @@ pub(crate) fn server_beside(
     account: Account,
     pins: &mut Pins,
 ) -> Result<Arc<Server>> {
-    server(config, account, pins, None)
+    server(config, account, pins, None, true)
 }
 
 /// Called on the only thread, before the process has a Landlock domain. Must not touch files.
 type Greet<'a> = &'a mut dyn FnMut(&Arc<StartingService>, BorrowedFd<'_>);
 
-/// Builds a server. `greet` is `None` for one of several.
+/// Builds a server. `greet` is `None` for one of several. Published ports are opened if `publishes`.
 fn server(
     config: &Config,
     account: Account,
     pins: &mut Pins,
     mut greet: Option<Greet<'_>>,
+    publishes: bool,
 ) -> Result<Arc<Server>> {
     let mut policy = Policy::open_pinned(&config.grants, &config.restrictions(), pins)?;
     if !config.hide.is_empty() {
@@ -93,7 +107,7 @@ fn server(
         config.reply_style,
     );
     let front = Front::new(registry, words, clients, greet.is_some());
-    let commands = if runs_commands {
+    let mut commands = if runs_commands {
         let coming = StartingService::new(Arc::clone(&front), account.clone());
         launcher::start(
             config,
@@ -109,6 +123,9 @@ fn server(
     } else {
         Commands::none()
     };
+    if publishes && let Some(launcher) = &commands.launcher {
+        commands.publisher = publish(config, launcher)?;
+    }
     let journal = undo::check_hidden(journal, &policy, &commands);
     if config.undo.freezes && !read_only && !policy.roots().is_empty() {
         if let Err(reason) = &journal {
@@ -165,6 +182,19 @@ fn server(
         .filter(|_| logs)
         .try_for_each(|path| reach.keeps_apart("--net-log", path))?;
     Ok(Server::new(front, services))
+}
+
+/// Opens the ports of `--publish`.
+fn publish(config: &Config, launcher: &Launcher) -> Result<Option<Publisher>> {
+    let rules = &config.sandbox.publish;
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    let ports = launcher.ports().context(
+        "--publish needs netlink sockets of the kind sock_diag, which this kernel does not have; \
+         leave the flag out",
+    )?;
+    Ok(Some(Publisher::start(rules, Arc::clone(ports))?))
 }
 
 /// Warns about hidden files in the git history, which cannot be hidden.

@@ -18,8 +18,10 @@ use super::directories::without_parents;
 use super::machine::{self, VisibleMachine};
 use super::process_state::ProcessState;
 use super::profile::Profile;
+use super::publish;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use replay_network::rules::{Credentials, Rule, Rules};
+use replay_proxy::PublishRules;
 
 /// Settings of package managers without a network: no retries, which would take half a minute, and
 /// no update checks.
@@ -96,6 +98,8 @@ pub struct SandboxConfig {
     pub credentials: Credentials,
     /// Files that the secrets were read from.
     pub secret_files: Vec<PathBuf>,
+    /// Ports of commands that programs of this machine reach.
+    pub publish: PublishRules,
     /// Path of the mock set that replaces the network.
     pub recording: Option<String>,
     /// `true` if the operator explicitly requested a loopback.
@@ -251,6 +255,7 @@ impl SandboxConfig {
             rules: hosts,
             credentials,
             secret_files,
+            publish: publish::resolve(options, profile, mode, network)?,
             recording,
             loopback_asked,
             linked_git: options.walls.git.or(profile.git).unwrap_or(LinkedGit::Auto),

@@ -94,6 +94,13 @@ pub struct TokenEntry {
     /// Denied hosts in addition to the server's, in the syntax of `--deny-host`.
     #[serde(default, alias = "deny_net", skip_serializing_if = "Vec::is_empty")]
     pub deny_host: Vec<String>,
+    /// Own published ports instead of the server's, in the syntax of `--publish`.
+    #[serde(
+        default,
+        deserialize_with = "non_null_list",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub publish: Option<Vec<String>>,
     /// Own credentials instead of those of `--credential` and `--for`.
     #[serde(
         default,

@@ -18,6 +18,7 @@ mod memory;
 mod modes;
 mod process_state;
 mod profile;
+mod publish;
 mod reasons;
 mod telemetry;
 mod tenants;

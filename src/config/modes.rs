@@ -47,6 +47,9 @@ impl Purpose<'_> {
                 profile.allow_host.clear();
                 profile.allow_hosts.clear();
             }
+            if entry.publish.is_some() {
+                profile.publish.clear();
+            }
         }
         Ok(profile)
     }

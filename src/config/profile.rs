@@ -59,6 +59,8 @@ pub(super) struct Profile {
     /// Hosts that commands cannot reach, as --deny-host (a list)
     #[serde(alias = "deny_net")]
     pub(super) deny_host: Vec<String>,
+    /// Ports of commands that this machine reaches, as --publish (a list)
+    pub(super) publish: Vec<String>,
     /// Secrets for requests, as --credential and --for (a list of objects with `credential` and the
     /// list `for`)
     pub(super) credentials: Vec<DeclaredCredential>,
@@ -408,9 +410,9 @@ mod tests {
             .collect();
         assert_eq!(
             (keys.len(), derived_profile_keys().lines().count()),
-            (53, 53)
+            (54, 54)
         );
-        assert_eq!((keys[0], keys[52]), ("read_only", "limits.undo_days"));
+        assert_eq!((keys[0], keys[53]), ("read_only", "limits.undo_days"));
     }
 
     #[test]
@@ -429,7 +431,7 @@ mod tests {
         let profile = Profile::parse(
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_autorun": true,
                 "hide": [".env"], "allow_socket": ["/run/a.sock"], "sandbox": "namespaces",
-                "network": "none", "allow_network": false, "allow_exec": true, "allow_fork": true, "import_baseline": true,
+                "network": "none", "allow_network": false, "publish": ["8123", "auto"], "allow_exec": true, "allow_fork": true, "import_baseline": true,
                 "system": "default", "toolchains": true, "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],
                 "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5, "reply_tokens": 0}, "extra_rules": []}"#,

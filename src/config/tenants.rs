@@ -1,11 +1,13 @@
 //! Configurations of a server over HTTP and of its tenants.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use replay_files::policy::Hidden;
 
 use super::modes::Purpose;
+use super::publish::publish_rules;
 use super::{Config, Settings, TokenEntry};
 use crate::cli::{CredentialArgs, Options, ServerArgs};
 
@@ -44,6 +46,7 @@ impl Config {
     ) -> Result<TenantConfigs> {
         let own = |entry| Settings::for_token(&cli.options, entry);
         let mut tenants = tokens.iter().map(own).collect::<Result<Vec<_>>>()?;
+        refuse_shared_ports(tokens, &tenants)?;
         let Self(mut server) = self.hiding(hidden);
         let allowed = tenants.iter().flat_map(|tenant| &tenant.undo.allowed);
         server.undo.allowed.extend(allowed.cloned());
@@ -95,6 +98,9 @@ impl Settings {
             options.network.allow_host = entry.allow_host.clone().unwrap_or_default();
             options.network.allow_hosts = entry.allow_hosts.clone().unwrap_or_default();
         }
+        if let Some(own) = &entry.publish {
+            options.network.publish = publish_rules(own)?;
+        }
         options
             .network
             .deny_host
@@ -116,6 +122,24 @@ impl Settings {
         settings.undo.tenant.clone_from(&entry.name);
         Ok(settings)
     }
+}
+
+/// Refuses two tokens that publish the same port of this machine.
+fn refuse_shared_ports(tokens: &[TokenEntry], tenants: &[Settings]) -> Result<()> {
+    let mut taken: BTreeMap<u16, &str> = BTreeMap::new();
+    for (entry, tenant) in tokens.iter().zip(tenants) {
+        for port in tenant.sandbox.publish.ports() {
+            if let Some(other) = taken.insert(port.outside, &entry.name) {
+                bail!(
+                    "the tokens `{other}` and `{}` both publish port {}; give each line a `publish` \
+                     of its own, or an empty one",
+                    entry.name,
+                    port.outside
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -52,6 +52,20 @@ pub(super) fn explain(options: &Options) -> Result<String> {
             socket.display()
         );
     }
+    let publish = &config.sandbox.publish;
+    for port in publish.ports() {
+        let (inside, link) = (port.inside, port.link());
+        let _ = writeln!(
+            text,
+            "  {link} leads to port {inside} of commands, from 127.0.0.1 and [::1] (--publish)"
+        );
+    }
+    if publish.is_automatic() {
+        text.push_str(
+            "  while a command listens on a port from 1024 on, 127.0.0.1 and [::1] lead to it \
+             (--publish auto)\n",
+        );
+    }
     for path in policy
         .hidden_by_patterns()
         .iter()

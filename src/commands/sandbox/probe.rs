@@ -13,7 +13,7 @@ use replay_sandbox::exec::place_of;
 use super::{launcher, output, request};
 use crate::cli::{Options, Sandbox};
 use crate::commands::process::catch_signals;
-use crate::compose::alone;
+use crate::compose::alone_with_ports;
 use crate::config::Config;
 
 /// Runs the attacks. Returns the report, and true if every promised wall held.
@@ -38,7 +38,7 @@ pub(super) fn probe(mut options: Options) -> Result<(String, bool)> {
     options.directories.allow_write = vec![base.0.join("rw"), base.0.join("rw2")];
     options.directories.allow_read = vec![base.0.join("ro")];
     let config = Config::for_server(&options)?;
-    let server = alone(&config)?;
+    let server = alone_with_ports(&config)?;
     let commands = &server.services().commands;
     let launcher = launcher(commands)?;
     let promise = Promise {

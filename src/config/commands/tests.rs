@@ -93,6 +93,7 @@ fn default_settings_are_strict() {
             rules: Rules::default(),
             credentials: Credentials::default(),
             secret_files: Vec::new(),
+            publish: PublishRules::default(),
             recording: None,
             loopback_asked: false,
             linked_git: LinkedGit::Auto,
