@@ -12,6 +12,7 @@ mod nested;
 mod operating;
 mod owned;
 mod pages;
+mod ports;
 mod provisioning;
 mod reload;
 mod revisions;

@@ -22,6 +22,7 @@ mod mounts;
 mod neighbours;
 mod outside;
 mod places;
+mod ports;
 mod protected;
 mod refusals;
 mod shell;
