@@ -28,7 +28,7 @@ use crate::cli::Sandbox;
 use crate::config::reasons;
 use crate::config::{CacheConfig, Config, configure_git};
 use crate::secrets::open_log;
-use crate::tools::{Commands, MissingOfMachine};
+use crate::tools::{Commands, MissingOfMachine, MissingThings};
 use replay_network::rules::WARNING;
 use replay_proxy::{
     GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
@@ -195,15 +195,14 @@ fn missing(config: &Config, scratch: &Scratch, tier: Tier) -> MissingOfMachine {
     if let Some(Err(error)) = &watch {
         tracing::warn!("what commands miss in their HOME cannot be told: {error}");
     }
-    MissingOfMachine {
+    let things = MissingThings {
         watch: watch.and_then(Result::ok),
         files,
         path: sandbox.unseen_path.clone(),
         hosts: sandbox.configured_hosts(),
         hints: sandbox.definitions.hints().cloned().collect(),
-        ..MissingOfMachine::default()
-    }
-    .of_tier(tier)
+    };
+    MissingOfMachine::new(things, tier)
 }
 
 /// Error message: commands of this tier would see a path that must be hidden.

@@ -34,9 +34,9 @@ pub(crate) struct Missing {
     flag: Option<String>,
 }
 
-/// Files and programs that commands lack, and those that the agent was told of.
+/// Files and programs that commands lack.
 #[derive(Debug, Default)]
-pub struct MissingOfMachine {
+pub struct MissingThings {
     pub watch: Option<HomeWatch>,
     /// Paths below HOME of the watched files.
     pub files: Vec<(String, MissingKeys)>,
@@ -46,15 +46,20 @@ pub struct MissingOfMachine {
     pub hosts: Vec<String>,
     /// Notes on outputs.
     pub hints: Vec<Hint>,
+}
+
+/// Files and programs that commands lack, and those that the agent was told of.
+#[derive(Debug, Default)]
+pub struct MissingOfMachine {
+    things: MissingThings,
     /// Exit codes of a shell that finds no program, or one that the walls do not show.
     lost_program_codes: &'static [i32],
     told: Mutex<Vec<String>>,
 }
 
 impl MissingOfMachine {
-    /// Returns the same, of which nothing was told yet, for commands of this tier.
-    #[must_use]
-    pub fn of_tier(self, tier: Tier) -> Self {
+    /// Nothing was told yet to the commands of this tier.
+    pub fn new(things: MissingThings, tier: Tier) -> Self {
         // Landlock leaves the names and takes the content.
         let lost_program_codes = if tier == Tier::Landlock {
             &[NOT_FOUND, NOT_EXECUTABLE][..]
@@ -62,14 +67,15 @@ impl MissingOfMachine {
             &[NOT_FOUND]
         };
         Self {
+            things,
             lost_program_codes,
-            ..self
+            told: Mutex::default(),
         }
     }
 
     /// Flags for the hosts that the operator's configuration names; empty if there are none.
     pub(crate) fn host_flags(&self) -> String {
-        let hosts = self.hosts.iter().take(MAX_HOSTS);
+        let hosts = self.things.hosts.iter().take(MAX_HOSTS);
         hosts.map(|host| format!("--allow-host {host}, ")).collect()
     }
 
@@ -92,11 +98,11 @@ impl MissingOfMachine {
         home: Option<&Path>,
     ) -> Vec<(String, Missing)> {
         // Also after a success, so that the next failure does not get its files.
-        let opened = self.watch.as_ref().map(HomeWatch::take_opened);
+        let opened = self.things.watch.as_ref().map(HomeWatch::take_opened);
         let mut found = Vec::new();
         if exit_code != 0 {
             let files = opened.into_iter().flatten();
-            for (path, keys) in files.filter_map(|index| self.files.get(index)) {
+            for (path, keys) in files.filter_map(|index| self.things.files.get(index)) {
                 let what = format!("~/{path}");
                 if self.is_first(&what) {
                     let address = keys.addresses.first();
@@ -129,7 +135,7 @@ impl MissingOfMachine {
 
     /// Returns the place below HOME that the output names, if HOME lacks it.
     fn place_of_home(&self, output: &[&str], home: Option<&Path>) -> Option<(String, Missing)> {
-        let (watch, home) = (self.watch.as_ref()?, home?.to_str()?);
+        let (watch, home) = (self.things.watch.as_ref()?, home?.to_str()?);
         let below = output.iter().find_map(|text| {
             let text = end_of(text, PATH_BYTES);
             text.match_indices(home).find_map(|(at, _)| {
@@ -164,7 +170,11 @@ impl MissingOfMachine {
             let mut ends = output.iter().map(|output| end_of(output, PROGRAM_BYTES));
             ends.any(|end| end.contains(text))
         };
-        let hints = self.hints.iter().filter(|hint| hint.texts.iter().any(has));
+        let hints = self
+            .things
+            .hints
+            .iter()
+            .filter(|hint| hint.texts.iter().any(has));
         let first = hints.filter(|hint| self.is_first(&hint.note));
         first
             .map(|hint| {
@@ -185,8 +195,8 @@ impl MissingOfMachine {
                 let mut lines = end_of(text, PROGRAM_BYTES).lines();
                 lines.any(is_about_missing_program)
             });
-        let what = self.path.join(", ");
-        (lacks && !self.path.is_empty() && self.is_first(&what)).then(|| {
+        let what = self.things.path.join(", ");
+        (lacks && !self.things.path.is_empty() && self.is_first(&what)).then(|| {
             let note = format!(
                 "of the operator's PATH commands do not see everything in {what}: own scripts, and directories outside \
                  the home; --system shows a file or directory"
@@ -228,12 +238,12 @@ mod tests {
 
     #[test]
     fn missing_program_is_told_once() {
-        let machine = MissingOfMachine {
+        let things = MissingThings {
             path: vec!["~/.local/bin".to_owned()],
             hints: Definitions::embedded().hints().cloned().collect(),
-            ..MissingOfMachine::default()
-        }
-        .of_tier(Tier::Namespaces);
+            ..MissingThings::default()
+        };
+        let machine = MissingOfMachine::new(things, Tier::Namespaces);
         let told = |code, text: &str| machine.notes(code, &[text], None);
         let none: [String; 0] = [];
         assert_eq!(told(0, "ok"), none);
