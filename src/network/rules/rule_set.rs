@@ -287,6 +287,49 @@ impl Rules {
         })
     }
 
+    /// Fails if an allow rule names exactly the host and port of the operator's proxy, by its name or
+    /// one of its addresses: the proxy would lead past all rules.
+    pub fn refuse_proxy(
+        &self,
+        name: &str,
+        addresses: &[IpAddr],
+        port: u16,
+        setting: &str,
+    ) -> Result<(), RuleError> {
+        let named = canonical(name).and_then(|name| self.allow.names.get(&name));
+        let networks = addresses.iter().filter_map(|address| {
+            let first = address.to_canonical();
+            let prefix = Network::bits(first);
+            self.allow.networks.get(&Network { first, prefix })
+        });
+        let is_it =
+            |entry: &&Entry| entry.transports.contains(&Transport::Tcp) && entry.ports.has(port);
+        let mut entries = named.into_iter().chain(networks).flatten();
+        entries.find(is_it).map_or(Ok(()), |entry| {
+            Err(RuleError {
+                rule: self.allow.texts[entry.text].clone(),
+                why: format!(
+                    "names the operator's proxy ({setting}), which leads past all rules; leave it \
+                     out, since allowed hosts are reached through the proxy, or give commands the \
+                     proxy with --upstream-proxy off"
+                )
+                .into(),
+            })
+        })
+    }
+
+    /// Returns true if an allow rule has exactly one address and this port.
+    pub fn name_address_at(&self, port: u16) -> bool {
+        let is_one = |(network, _): &(&Network, _)| network.prefix == Network::bits(network.first);
+        let entries = self
+            .allow
+            .networks
+            .iter()
+            .filter(is_one)
+            .flat_map(|(_, entries)| entries);
+        entries.into_iter().any(|entry| entry.ports.has(port))
+    }
+
     /// Switches to learning mode: destinations that no rule names are allowed, except for dangerous
     /// addresses ([`danger`]).
     #[must_use]
