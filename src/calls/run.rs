@@ -18,6 +18,7 @@ use replay_sandbox::{Dial, Scratch};
 use super::CallsError;
 use super::isolation::{Isolation, proxy_variables, with_java_proxy};
 use replay_network::http_client::Verifier;
+use replay_network::upstream_proxy::UpstreamProxy;
 use replay_proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
 use replay_record::net::ca::{Authority, certificates};
 use replay_record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
@@ -49,6 +50,8 @@ pub(crate) struct RunHost<'a> {
     pub gate: Option<&'a Gate>,
     /// `true` if name resolution works there.
     pub resolves: bool,
+    /// Operator's proxy for real servers that this process reaches.
+    pub upstream_proxy: Option<&'a Arc<UpstreamProxy>>,
     /// PEM certificates of the authorities that real servers are verified with.
     pub roots: &'a [u8],
 }
@@ -256,7 +259,7 @@ fn start(
         (Reach::AsCommands, None) => Out::AsCommands {
             resolves: ground.resolves,
         },
-        (Reach::AsServer, None) => Out::AsServer,
+        (Reach::AsServer, None) => Out::AsServer(ground.upstream_proxy.cloned()),
     };
     let (ways, mut sockets) = Ways::new(interception, out)?;
     if proxy_only {

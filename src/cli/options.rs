@@ -297,6 +297,14 @@ pub struct NetworkArgs {
     /// `loopback`, or with --allow-host, has ports of its own.
     #[arg(long, help_heading = WALLS, value_name = "[HOST_PORT:]PORT")]
     pub publish: Vec<PublishRule>,
+    /// Reach what --allow-host allows through this proxy, or through none with `off` [default:
+    /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`]
+    ///
+    /// URL begins with http://, https:// or socks5://. Hosts in `NO_PROXY` are reached without it.
+    /// A URL with a password lies in a file of mode 0600, which file:PATH names, or in the variable.
+    /// Commands need no proxy settings, and get none.
+    #[arg(long, help_heading = WALLS, value_name = "URL|file:PATH|off", hide_short_help = true)]
+    pub upstream_proxy: Option<String>,
     #[command(flatten)]
     pub credentials: CredentialArgs,
     /// Log each decision about a connection of a command to this file, one JSON line each

@@ -6,6 +6,8 @@
 )]
 
 use std::fmt::Write as _;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -72,6 +74,9 @@ const PROGRAMS: [(&str, &str); 3] = [
 
 const ROUNDS: usize = 7;
 
+/// Timeout of a connection to the operator's proxy.
+const PROXY_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// Prints the findings. The exit status is 1 if commands would be refused.
 pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
     let signals = catch_signals()?;
@@ -136,6 +141,7 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         findings.extend(check_inside_walls(server.services(), &signals)?);
     }
     findings.extend(of_home);
+    findings.extend(upstream_proxy(&Config::for_wall_test(&options)?));
     findings.extend(KnownClient::all().filter_map(of_client));
     let tier = best
         .as_ref()
@@ -201,6 +207,40 @@ fn findings_of_home(config: &Config) -> Vec<Finding> {
         findings.push(Finding::lack(host, found, None));
     }
     findings
+}
+
+/// Checks that the operator's proxies can be reached.
+fn upstream_proxy(config: &Config) -> Vec<Finding> {
+    const ABOUT: &str = "upstream proxy";
+    let faults = config.sandbox.proxy_faults.iter();
+    let mut findings: Vec<Finding> = faults
+        .map(|fault| Finding::lack(ABOUT, fault.to_string(), None))
+        .collect();
+    let proxies = config
+        .sandbox
+        .upstream_proxy
+        .iter()
+        .flat_map(|proxy| proxy.servers());
+    findings.extend(proxies.map(|server| {
+        let found = format!("{server} ({}), for hosts of --allow-host", server.setting);
+        match reach(&server.host, server.port) {
+            Ok(()) => Finding::good(ABOUT, found),
+            Err(error) => Finding::lack(ABOUT, format!("{found}: {error}"), None),
+        }
+    }));
+    findings
+}
+
+/// Connects to a host, and closes the connection.
+fn reach(host: &str, port: u16) -> io::Result<()> {
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, PROXY_TIMEOUT) {
+            Ok(_) => return Ok(()),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 /// Checks inside the walls.

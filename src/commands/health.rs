@@ -41,7 +41,14 @@ fn check(args: &HealthArgs) -> Result<()> {
         body: b"",
     };
     let deadline = Instant::now() + Duration::from_secs(args.timeout_secs);
-    let answer = ask(&target, trust.as_ref(), question, deadline)?;
+    let proxy = config::proxy_of_environment();
+    let answer = ask(
+        &target,
+        trust.as_ref(),
+        proxy.as_deref(),
+        question,
+        deadline,
+    )?;
     match answer.status {
         200 => Ok(()),
         401 => bail!(

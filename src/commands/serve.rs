@@ -50,7 +50,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let files_of_log = log.iter().flat_map(|log| log.hidden().iter().cloned());
     let config = &config.hiding(files_of_log);
     let ledger = Ledger::new(observers(log.as_ref()));
-    let tracer = tracer(cli)?;
+    let tracer = tracer(cli, config)?;
     // Observers need the whole session, so the early greeting is skipped.
     let is_watched = mock.is_some() || recorder.is_some() || log.is_some() || tracer.is_some();
     let (mut greeted, mut has_met) = (None, false);
@@ -138,8 +138,8 @@ fn observers(log: Option<&Arc<AuditLog>>) -> Vec<Arc<dyn Observer>> {
 
 /// Starts the exporter of request spans, if requested. Must run before the server enters its own
 /// walls, which deny TCP.
-fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
-    let settings = config::telemetry(&cli.telemetry)?;
+fn tracer(cli: &ServerArgs, config: &Config) -> Result<Option<Arc<Tracer>>> {
+    let settings = config::telemetry(&cli.telemetry, config.sandbox.upstream_proxy.as_ref())?;
     settings
         .map(|settings| {
             Tracer::start(settings).context(
@@ -154,7 +154,7 @@ fn tracer(cli: &ServerArgs) -> Result<Option<Arc<Tracer>>> {
 fn serve_http(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(config.log_level);
-    let tracer = tracer(cli)?;
+    let tracer = tracer(cli, &config)?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
     let servers = tenants::prepare(cli, config, log.as_ref(), tracer.clone())?;
     if let Some(log) = &log {
@@ -222,6 +222,12 @@ fn announce(servers: &[(&str, &Server)], own_landlock: Option<u32>) {
         );
     } else {
         tracing::info!("replay {version} serves {}", directories.join(", "));
+    }
+    let mut gates = servers
+        .iter()
+        .filter_map(|(_, server)| server.services().commands.gate.as_ref());
+    if let Some(proxy) = gates.find_map(|gate| gate.upstream_proxy()) {
+        tracing::info!("allowed hosts are reached through {proxy}");
     }
     for (name, server) in servers {
         let services = server.services();

@@ -364,6 +364,14 @@ fn launch(
     for set in rules.sets() {
         tracing::warn!("commands reach the hosts of {set}: {WARNING}");
     }
+    for fault in config
+        .sandbox
+        .proxy_faults
+        .iter()
+        .filter(|_| is_by_rule(config))
+    {
+        tracing::warn!("{fault}; connections are made without this proxy");
+    }
     let tmp = ready
         .tmp
         .as_ref()
@@ -386,6 +394,7 @@ fn launch(
             watchers,
             script,
             has_loopback,
+            upstream_proxy: config.sandbox.upstream_proxy.clone(),
         };
         let gate = Gate::start(terms, place, &config.calls.roots, account.clone());
         anyhow::Ok(Arc::new(gate.context("the network by rule")?))

@@ -165,11 +165,15 @@ fn server(
     };
     let system = config.sandbox.system.iter().map(|seen| seen.path.clone());
     let reach = secrets::Reach::of(std::iter::once(&services), system);
-    config
-        .sandbox
-        .secret_files
-        .iter()
-        .try_for_each(|file| reach.keeps_apart("--credential", file))?;
+    config.sandbox.secret_files.iter().try_for_each(|file| {
+        let is_of_proxy = config.sandbox.proxy_file.as_ref() == Some(file);
+        let flag = if is_of_proxy {
+            "--upstream-proxy"
+        } else {
+            "--credential"
+        };
+        reach.keeps_apart(flag, file)
+    })?;
     reach.keeps_cache_apart(&services)?;
     services.memory = Memory::new(
         config.memory.search_bytes,
@@ -237,6 +241,9 @@ fn calls(config: &Config, standing: &WallStatus) -> Calls {
     let mut calls = Calls::default();
     (calls.reach, calls.resolves, calls.roots) = (reach, resolves, roots);
     (calls.open, calls.keep_secrets) = (open, keep_secrets);
+    calls
+        .upstream_proxy
+        .clone_from(&config.sandbox.upstream_proxy);
     calls.isolation = isolation.map(|asked| match asked {
         cli::Isolation::Strict => Isolation::Strict,
         cli::Isolation::Seccomp => Isolation::Seccomp,

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits;
@@ -19,8 +20,10 @@ use super::machine::{self, VisibleMachine};
 use super::process_state::ProcessState;
 use super::profile::Profile;
 use super::publish;
+use super::upstream_proxy;
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use replay_network::rules::{Credentials, Rule, Rules};
+use replay_network::upstream_proxy::{ProxySettingError, UpstreamProxy, is_proxy_variable};
 use replay_proxy::PublishRules;
 
 /// Settings of package managers without a network: no retries, which would take half a minute, and
@@ -100,6 +103,12 @@ pub struct SandboxConfig {
     pub secret_files: Vec<PathBuf>,
     /// Ports of commands that programs of this machine reach.
     pub publish: PublishRules,
+    /// Proxy of the operator, for connections that the server makes.
+    pub upstream_proxy: Option<Arc<UpstreamProxy>>,
+    /// File that this proxy was read from.
+    pub proxy_file: Option<PathBuf>,
+    /// Variables that name no usable proxy, each with the reason.
+    pub proxy_faults: Vec<ProxySettingError>,
     /// Path of the mock set that replaces the network.
     pub recording: Option<String>,
     /// `true` if the operator explicitly requested a loopback.
@@ -164,7 +173,17 @@ impl SandboxConfig {
             .unwrap_or(Sandbox::Require);
         let (network, loopback_asked, recording) = network(options, profile, mode)?;
         let hosts = rules(options, profile, mode, learns)?;
-        let (credentials, secret_files) = declared_credentials(options, profile, world, &hosts)?;
+        let (credentials, mut secret_files) =
+            declared_credentials(options, profile, world, &hosts)?;
+        let upstream = upstream_proxy::resolve(
+            options.network.upstream_proxy.as_deref(),
+            profile.upstream_proxy.as_deref(),
+            world,
+        )?;
+        secret_files.extend(upstream.file.clone());
+        if let Some(proxy) = &upstream.proxy {
+            upstream_proxy::refuse_in_rules(&hosts, proxy)?;
+        }
 
         let home = options.walls.home.or(profile.home).unwrap_or(Home::Private);
         let private_home = mode != Sandbox::Off && home == Home::Private;
@@ -207,7 +226,13 @@ impl SandboxConfig {
             Network::Host => &[],
             Network::None | Network::Loopback => &WITHOUT_NETWORK,
         };
-        let mut environment = command_variables(world, &rules, &definitions, kept, usual);
+        let reaches_proxies = network == Network::Host && !is_by_rule;
+        let usual = Usual {
+            kept,
+            settings: usual,
+            reaches_proxies,
+        };
+        let mut environment = command_variables(world, &rules, &definitions, &usual);
         let bounds = limits(options, profile);
         if let Some(bytes) = bounds.memory_bytes.filter(|_| mode != Sandbox::Off) {
             let known = |name: &str| environment.iter().any(|(known, _)| known == name);
@@ -256,6 +281,9 @@ impl SandboxConfig {
             credentials,
             secret_files,
             publish: publish::resolve(options, profile, mode, network)?,
+            upstream_proxy: upstream.proxy,
+            proxy_file: upstream.file,
+            proxy_faults: upstream.faults,
             recording,
             loopback_asked,
             linked_git: options.walls.git.or(profile.git).unwrap_or(LinkedGit::Auto),
@@ -345,23 +373,40 @@ fn declared_credentials(
     Ok((credentials, files))
 }
 
-/// Environment of commands: variables that `rules` pass or set, and `kept` ones. Adds `usual`
-/// settings and those of git, unless they are set.
+/// Variables of commands besides those that rules pass.
+struct Usual<'a> {
+    /// Names of the server's that they keep.
+    kept: &'a [&'a str],
+    /// Settings of package managers.
+    settings: &'a [(&'a str, &'a str)],
+    /// True if they can reach the proxies that variables name.
+    reaches_proxies: bool,
+}
+
+/// Environment of commands: variables that `rules` pass or set, and `usual` ones. Adds settings of
+/// package managers and of git, unless they are set. Commands that cannot reach proxies get no
+/// settings of them, unless the operator names the variable.
 fn command_variables(
     world: &ProcessState,
     rules: &EnvRules,
     definitions: &Definitions,
-    kept: &[&str],
-    usual: &[(&str, &str)],
+    usual: &Usual<'_>,
 ) -> Vec<(OsString, OsString)> {
-    let mut environment = variables::scrub(world.vars.iter().cloned(), rules, definitions);
+    let is_named = |name: &OsStr| rules.pass.iter().any(|passed| name == passed.as_str());
+    let is_useful = |(name, _): &&(OsString, OsString)| {
+        usual.reaches_proxies || !is_proxy_variable(name) || is_named(name)
+    };
+    let own = world.vars.iter().filter(is_useful).cloned();
+    let mut environment = variables::scrub(own, rules, definitions);
     environment.extend(
-        kept.iter()
+        usual
+            .kept
+            .iter()
             .filter_map(|name| Some((name.into(), world.variable(name)?))),
     );
-    let usual = usual.iter().chain(GIT.iter().filter(|_| !world.own));
+    let settings = usual.settings.iter().chain(GIT.iter().filter(|_| !world.own));
     let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
-    let missing: Vec<_> = usual.filter(unset).collect();
+    let missing: Vec<_> = settings.filter(unset).collect();
     environment.extend(
         missing
             .into_iter()

@@ -111,7 +111,7 @@ fn place_of(text: &str, rules: &Rules) -> Result<CredentialTarget> {
 }
 
 /// Reads a secret without its trailing newline.
-fn read(path: &Path) -> Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let shown = path.display();
     let (file, is_regular) = reading::open(path)?;
     if !is_regular {

@@ -23,6 +23,7 @@ mod reasons;
 mod telemetry;
 mod tenants;
 mod undo;
+mod upstream_proxy;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,7 @@ pub(crate) use reasons::reasons;
 pub(crate) use telemetry::{telemetry, trust};
 pub(crate) use tenants::{RunningServer, TenantConfigs};
 pub(crate) use undo::{UndoConfig, state_directory};
+pub(crate) use upstream_proxy::proxy_of_environment;
 
 /// The complete configuration of one mode. Other modules only read its settings.
 #[derive(Debug)]

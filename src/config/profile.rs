@@ -61,6 +61,8 @@ pub(super) struct Profile {
     pub(super) deny_host: Vec<String>,
     /// Ports of commands that this machine reaches, as --publish (a list)
     pub(super) publish: Vec<String>,
+    /// Proxy of the operator, as --upstream-proxy
+    pub(super) upstream_proxy: Option<String>,
     /// Secrets for requests, as --credential and --for (a list of objects with `credential` and the
     /// list `for`)
     pub(super) credentials: Vec<DeclaredCredential>,

@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -18,6 +19,7 @@ use percent_encoding::percent_decode_str;
 use replay_base::PROGRAM_NAME;
 use replay_mcp::telemetry::{Sampler, Settings};
 use replay_network::http_client::{HttpTarget, Trust};
+use replay_network::upstream_proxy::UpstreamProxy;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::reasons::reasons;
@@ -64,10 +66,17 @@ pub(crate) fn trust(file: Option<&Path>, trusting: &'static str) -> Result<Trust
 }
 
 /// Settings of the exporter; `None` if it is disabled.
-pub(crate) fn telemetry(args: &TelemetryArgs) -> Result<Option<Settings>> {
-    resolve(args.otlp_endpoint.as_deref(), &|name| {
+pub(crate) fn telemetry(
+    args: &TelemetryArgs,
+    proxy: Option<&Arc<UpstreamProxy>>,
+) -> Result<Option<Settings>> {
+    let settings = resolve(args.otlp_endpoint.as_deref(), &|name| {
         std::env::var(name).ok()
-    })
+    })?;
+    Ok(settings.map(|settings| Settings {
+        proxy: proxy.cloned(),
+        ..settings
+    }))
 }
 
 /// Environment variables, where an empty value means unset.
@@ -156,6 +165,7 @@ fn resolve(
     Ok(Some(Settings {
         target,
         trust,
+        proxy: None,
         headers: headers(&variables.exporter("HEADERS").unwrap_or_default())
             .context("OTEL_EXPORTER_OTLP_HEADERS")?,
         timeout: Duration::from_millis(timeout.unwrap_or(EXPORT_TIMEOUT_MS)),

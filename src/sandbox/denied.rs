@@ -101,6 +101,20 @@ pub struct Blocked {
     /// Rule that would allow the target, if one is proposed to the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// Refusal of the operator's proxy, if the rules allow the target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxyRefusal>,
+}
+
+/// Refusal of the operator's proxy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProxyRefusal {
+    /// Host and port of the proxy.
+    pub address: String,
+    /// Answer of the proxy, such as `says 407`.
+    pub answer: String,
+    /// Next step of the operator.
+    pub advice: String,
 }
 
 impl Blocked {
@@ -142,9 +156,21 @@ impl Blocked {
 }
 
 /// Formats as `blocked: example.com:443, 3 times (npm); the operator can allow it with --allow-host
-/// example.com`.
+/// example.com`, or as `the proxy 10.1.2.3:3128 says 403 to example.com:443; ...`.
 impl fmt::Display for Blocked {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(proxy) = &self.proxy {
+            let ProxyRefusal {
+                address,
+                answer,
+                advice,
+            } = proxy;
+            write!(out, "the proxy {address} {answer} to {}", self.target)?;
+            if self.times > 1 {
+                write!(out, ", {} times", self.times)?;
+            }
+            return write!(out, "; {advice}");
+        }
         write!(out, "blocked: {}", self.target)?;
         if let Some(why) = &self.why {
             write!(out, ", {why}")?;

@@ -65,7 +65,7 @@ pub mod wire;
 
 pub use cache::Cache;
 pub use common_git::cannot_hold;
-pub use denied::{Blocked, Denied};
+pub use denied::{Blocked, Denied, ProxyRefusal};
 pub use dry_run::{Content, DryRunReport, ReportedChange};
 pub use etc::own_host_names;
 pub use home_watch::HomeWatch;

@@ -66,6 +66,7 @@ pub(crate) fn run_command(
         reach: services.calls.reach,
         gate: rules.gate.as_deref(),
         resolves: services.calls.resolves,
+        upstream_proxy: services.calls.upstream_proxy.as_ref(),
         roots: &services.calls.roots,
     };
     let directory = services.policy.read(place(services))?;

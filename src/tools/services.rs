@@ -14,6 +14,7 @@ use replay_base::limits::{
 use replay_files::fs::Writer;
 use replay_files::journal::Journal;
 use replay_files::policy::Policy;
+use replay_network::upstream_proxy::UpstreamProxy;
 use replay_proxy::{Gate, Publisher, SshAgent};
 use replay_python::Sessions;
 use replay_sandbox::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
@@ -63,6 +64,8 @@ pub struct Calls {
     pub resolves: bool,
     /// Root certificates for real servers, as PEM.
     pub roots: Vec<u8>,
+    /// Operator's proxy for real servers that this process reaches.
+    pub upstream_proxy: Option<Arc<UpstreamProxy>>,
     /// `true` if other machines can reach servers of a command, where it has the network of the
     /// system.
     pub open: bool,

@@ -10,6 +10,7 @@ mod learning;
 mod log;
 mod replaying;
 mod requests;
+mod upstream_proxy;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -127,10 +128,22 @@ impl World {
 
     /// Runs a shell command under these rules with another subcommand.
     fn run_with(&self, subcommand: &[&str], flags: &[&str], line: &str) -> CommandResult {
-        for name in ["ready", "ready-too", "alive", "notes"] {
+        self.run_in(&[], subcommand, flags, line)
+    }
+
+    /// Runs a shell command under these rules with more variables of the server.
+    fn run_in(
+        &self,
+        variables: &[(&str, &str)],
+        subcommand: &[&str],
+        flags: &[&str],
+        line: &str,
+    ) -> CommandResult {
+        for name in ["ready", "ready-too", "ready-proxies", "alive", "notes"] {
             let _ = fs::remove_file(self.tree.path().join(name));
         }
         let mut command = Command::new("unshare");
+        command.envs(variables.iter().copied());
         let root = self.tree.path().join("root.pem");
         if root.exists() {
             command.env("SSL_CERT_FILE", root);

@@ -65,7 +65,9 @@ pub(super) fn learn(
         .transpose()?;
     let learned = Arc::new(Learned::default());
     let config = Config::for_learning(options, Arc::clone(&learned))?;
+    // Commands have a proxy only by --env.
     let proxies = proxies(&config.sandbox.environment);
+    let upstream = config.sandbox.upstream_proxy.clone();
     let status = run_program(config, program)?;
     let mut err = io::stderr();
     for (name, why) in learned.unresolved() {
@@ -76,21 +78,26 @@ pub(super) fn learn(
         let names: Vec<&str> = proxies.iter().map(|(name, _)| *name).collect();
         let _ = writeln!(
             err,
-            "replay: the program used the proxy of {}, so the hosts behind it are unknown, and a \
-             rule for the proxy would allow all of them; learn without it: env -u {} replay net \
-             learn ...",
+            "replay: the program had the proxy of {}, so the hosts behind it are unknown, and a \
+             rule for the proxy would allow all of them; learn without --env {}",
             proxies
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect::<Vec<_>>()
                 .join(", "),
-            names.join(" -u "),
+            names.join(" and --env "),
         );
     } else if rules.is_empty() {
         let _ = writeln!(
             err,
             "replay: the program reached no host; servers of this machine need --allow-host \
              ADDRESS:PORT while learning"
+        );
+    } else if let Some(proxy) = upstream {
+        let _ = writeln!(
+            err,
+            "replay: hosts were reached through {proxy}; without it a name that leads to a private \
+             address needs another rule"
         );
     }
     let mut to: Box<dyn io::Write> =

@@ -66,6 +66,13 @@ pub(super) fn explain(options: &Options) -> Result<String> {
              (--publish auto)\n",
         );
     }
+    let upstream = commands
+        .gate
+        .as_ref()
+        .and_then(|gate| gate.upstream_proxy());
+    if let Some(proxy) = upstream {
+        let _ = writeln!(text, "  allowed hosts are reached through {proxy}");
+    }
     for path in policy
         .hidden_by_patterns()
         .iter()

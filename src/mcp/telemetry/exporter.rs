@@ -2,9 +2,11 @@
 //! Response").
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use replay_network::http_client::{HttpTarget, Question, Trust, ask};
+use replay_network::upstream_proxy::UpstreamProxy;
 
 use super::otlp;
 use super::queue::Queue;
@@ -25,6 +27,8 @@ pub struct Settings {
     pub target: HttpTarget,
     /// Trust anchors for a target over TLS.
     pub trust: Option<Trust>,
+    /// Operator's proxy, if there is one.
+    pub proxy: Option<Arc<UpstreamProxy>>,
     /// Whole lines of the head that are sent along, each with its line end.
     pub headers: String,
     /// Timeout of an export.
@@ -109,6 +113,7 @@ fn attempt(settings: &Settings, queue: &Queue, headers: &str, body: &[u8]) -> Ex
     let answer = ask(
         &settings.target,
         settings.trust.as_ref(),
+        settings.proxy.as_deref(),
         question,
         queue.deadline(settings.timeout),
     );

@@ -63,6 +63,7 @@ fn settings(port: u16) -> Settings {
     Settings {
         target: HttpTarget::parse(&format!("http://127.0.0.1:{port}/v1/traces")).unwrap(),
         trust: None,
+        proxy: None,
         headers: "X-Own: value\r\n".to_owned(),
         timeout: LONG,
         sampler: Sampler::default(),

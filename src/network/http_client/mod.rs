@@ -20,6 +20,10 @@ pub use answer::HttpResponse;
 pub use target::HttpTarget;
 pub use verify::{Verifier, reason};
 
+use crate::upstream_proxy::{
+    Handshake, ProxyError, ProxyFault, ProxyScheme, ProxyServer, UpstreamProxy,
+};
+
 /// Error of an outbound request.
 #[derive(Debug, Error)]
 pub enum OutboundError {
@@ -54,6 +58,9 @@ pub enum OutboundError {
     /// Encryption is not to be had.
     #[error("`{host}` cannot be reached over TLS: {reason}")]
     Tls { host: String, reason: String },
+    /// The operator's proxy does not lead to the host.
+    #[error("{0}")]
+    Proxy(ProxyError),
 }
 
 /// Trust anchors for TLS connections.
@@ -85,7 +92,17 @@ impl Trust {
             trusting,
         })
     }
+
+    /// Returns the configuration of a TLS client with this trust.
+    pub fn config(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.config)
+    }
 }
+
+/// A connection, possibly inside another one.
+trait Duplex: Read + Write {}
+
+impl<T: Read + Write> Duplex for T {}
 
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
@@ -97,20 +114,36 @@ pub struct Question<'a> {
     pub body: &'a [u8],
 }
 
-/// Sends a request and waits for the answer until the deadline. Without `trust` no request is sent
-/// over TLS.
+/// Sends a request, through the operator's proxy if it leads to the host, and waits for the answer
+/// until the deadline. Without `trust` no request is sent over TLS.
 ///
 /// The name lookup takes as long as the system's resolver: it cannot be interrupted.
 pub fn ask(
     target: &HttpTarget,
     trust: Option<&Trust>,
+    proxy: Option<&UpstreamProxy>,
     question: Question<'_>,
     deadline: Instant,
 ) -> Result<HttpResponse, OutboundError> {
     let host = || target.authority();
-    let stream = Timed {
-        stream: connect(target, deadline)?,
-        deadline,
+    let server =
+        proxy.and_then(|proxy| proxy.of_url(target.is_encrypted, &target.host, target.port));
+    let (stream, forwarder) = match server {
+        None => {
+            let stream = connect(&target.host, target.port, &target.authority(), deadline)?;
+            (
+                Box::new(Timed { stream, deadline }) as Box<dyn Duplex>,
+                None,
+            )
+        }
+        Some(server) => {
+            let trust = proxy.and_then(UpstreamProxy::trust);
+            let stream = through(server, trust, target, deadline).map_err(OutboundError::Proxy)?;
+            (
+                stream,
+                Some(server).filter(|server| is_forwarding(server, target)),
+            )
+        }
     };
     let broken = |cause| OutboundError::Connection {
         host: host(),
@@ -121,9 +154,16 @@ pub fn ask(
         headers,
         body,
     } = question;
+    let (path, authorization) = match forwarder {
+        None => (target.path.clone(), String::new()),
+        Some(server) => (
+            format!("http://{}{}", target.authority(), target.path),
+            authorization(server),
+        ),
+    };
     let head = format!(
-        "{method} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
-        target.path,
+        "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n\
+         {authorization}{headers}\r\n",
         target.authority(),
         body.len()
     );
@@ -153,10 +193,72 @@ pub fn ask(
             reason,
         });
     }
-    HttpResponse::read(&bytes).map_err(|reason| OutboundError::Answer {
+    let answer = HttpResponse::read(&bytes).map_err(|reason| OutboundError::Answer {
         host: host(),
         reason,
+    })?;
+    // Of a forwarding proxy only this status is surely its own (RFC 9110, 15.5.8).
+    match forwarder.filter(|_| answer.status == 407) {
+        Some(server) => {
+            let fault = ProxyFault::Status {
+                code: 407,
+                offers: Vec::new(),
+            };
+            let handshake = Handshake::new(server, &target.host, target.port);
+            Err(OutboundError::Proxy(handshake.failed(&fault)))
+        }
+        None => Ok(answer),
+    }
+}
+
+/// Returns true if the proxy is asked for the URL itself, not for a tunnel (RFC 9112, 3.2.2).
+fn is_forwarding(server: &ProxyServer, target: &HttpTarget) -> bool {
+    !target.is_encrypted && server.scheme != ProxyScheme::Socks5
+}
+
+/// Returns the line of the head with user and password for a proxy, or nothing.
+fn authorization(server: &ProxyServer) -> String {
+    let value = server
+        .basic_authorization()
+        .and_then(|value| value.to_str().ok());
+    value.map_or_else(String::new, |value| {
+        format!("Proxy-Authorization: {value}\r\n")
     })
+}
+
+/// Connects to the proxy, and through it to the target unless it forwards requests.
+fn through(
+    server: &ProxyServer,
+    trust: Option<&Trust>,
+    target: &HttpTarget,
+    deadline: Instant,
+) -> Result<Box<dyn Duplex>, ProxyError> {
+    let handshake = Handshake::new(server, &target.host, target.port);
+    let stream = connect(&server.host, server.port, "", deadline).map_err(|error| {
+        handshake.failed(&match error {
+            OutboundError::Name { cause, .. } | OutboundError::Connection { cause, .. } => {
+                ProxyFault::of(&cause)
+            }
+            other => ProxyFault::Unreachable(other.to_string()),
+        })
+    })?;
+    let stream = Timed { stream, deadline };
+    let mut stream: Box<dyn Duplex> = if server.scheme == ProxyScheme::Https {
+        let fault = |reason: String| handshake.failed(&ProxyFault::Tls(reason));
+        let trust =
+            trust.ok_or_else(|| fault("no certificate authorities are installed".to_owned()))?;
+        let name =
+            ServerName::try_from(server.host.clone()).map_err(|error| fault(error.to_string()))?;
+        let session = ClientConnection::new(trust.config(), name)
+            .map_err(|error| fault(error.to_string()))?;
+        Box::new(StreamOwned::new(session, stream))
+    } else {
+        Box::new(stream)
+    };
+    if !is_forwarding(server, target) {
+        handshake.run(&mut stream)?;
+    }
+    Ok(stream)
 }
 
 /// Returns the error if TLS rejected the other side.
@@ -201,12 +303,16 @@ fn exchange(mut stream: impl Read + Write, request: &[u8]) -> io::Result<Vec<u8>
     Ok(bytes)
 }
 
-/// Tries the addresses of the name in their order.
-fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, OutboundError> {
-    let host = || target.authority();
-    let found = (target.host.as_str(), target.port).to_socket_addrs();
+/// Tries the addresses of the name in their order. `shown` stands for the host in errors.
+fn connect(
+    host: &str,
+    port: u16,
+    shown: &str,
+    deadline: Instant,
+) -> Result<TcpStream, OutboundError> {
+    let found = (host, port).to_socket_addrs();
     let found = found.map_err(|cause| OutboundError::Name {
-        host: host(),
+        host: shown.to_owned(),
         cause,
     })?;
     let mut cause = io::Error::from(io::ErrorKind::AddrNotAvailable);
@@ -221,7 +327,7 @@ fn connect(target: &HttpTarget, deadline: Instant) -> Result<TcpStream, Outbound
         }
     }
     Err(OutboundError::Connection {
-        host: host(),
+        host: shown.to_owned(),
         cause,
     })
 }

@@ -8,6 +8,7 @@ use rcgen::generate_simple_self_signed;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 
 use super::*;
+use crate::upstream_proxy::{ProxySetting, ProxySettings};
 
 const LONG: Duration = Duration::from_mins(1);
 const QUESTION: Question<'static> = Question {
@@ -55,7 +56,7 @@ fn serve(listener: TcpListener, answer: &'static [u8]) -> JoinHandle<String> {
 fn request_asks_to_close_connection() {
     let (listener, target) = listener("http");
     let served = serve(listener, ANSWER);
-    let answer = ask(&target, None, QUESTION, Instant::now() + LONG).unwrap();
+    let answer = ask(&target, None, None, QUESTION, Instant::now() + LONG).unwrap();
     assert_eq!(
         answer,
         HttpResponse {
@@ -77,6 +78,7 @@ fn deadline_applies_to_silent_and_slow_servers() {
     let said = ask(
         &target,
         None,
+        None,
         QUESTION,
         Instant::now() + Duration::from_millis(30),
     )
@@ -90,11 +92,11 @@ fn deadline_applies_to_silent_and_slow_servers() {
         )
     );
     drop(silent);
-    let said = ask(&target, None, QUESTION, Instant::now() + LONG)
+    let said = ask(&target, None, None, QUESTION, Instant::now() + LONG)
         .unwrap_err()
         .to_string();
     assert!(said.contains("onnection refused"), "{said}");
-    let said = ask(&target, None, QUESTION, Instant::now())
+    let said = ask(&target, None, None, QUESTION, Instant::now())
         .unwrap_err()
         .to_string();
     assert_eq!(
@@ -110,7 +112,7 @@ fn deadline_applies_to_silent_and_slow_servers() {
 fn truncated_answer_is_error() {
     let (listener, target) = listener("http");
     let served = serve(listener, b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok");
-    let said = ask(&target, None, QUESTION, Instant::now() + LONG)
+    let said = ask(&target, None, None, QUESTION, Instant::now() + LONG)
         .unwrap_err()
         .to_string();
     let authority = target.authority();
@@ -148,18 +150,24 @@ fn untrusted_tls_server_is_rejected() {
     let (first, target) = listener("https");
     let served = serve(first);
     let trust = Trust::of(own.cert.pem().as_bytes(), "FLAG").unwrap();
-    let answer = ask(&target, Some(&trust), QUESTION, Instant::now() + LONG).unwrap();
+    let answer = ask(&target, Some(&trust), None, QUESTION, Instant::now() + LONG).unwrap();
     assert_eq!((answer.status, answer.body), (200, b"ok".to_vec()));
     served.join().unwrap();
     let (second, target) = listener("https");
     let served = serve(second);
     let nobody = Trust::of(b"", "FLAG").unwrap();
-    let said = ask(&target, Some(&nobody), QUESTION, Instant::now() + LONG)
-        .unwrap_err()
-        .to_string();
+    let said = ask(
+        &target,
+        Some(&nobody),
+        None,
+        QUESTION,
+        Instant::now() + LONG,
+    )
+    .unwrap_err()
+    .to_string();
     assert!(said.contains("is not trusted: it is signed by"), "{said}");
     served.join().unwrap();
-    let said = ask(&target, None, QUESTION, Instant::now() + LONG)
+    let said = ask(&target, None, None, QUESTION, Instant::now() + LONG)
         .unwrap_err()
         .to_string();
     assert!(
@@ -170,4 +178,68 @@ fn untrusted_tls_server_is_rejected() {
             ),
         "{said}"
     );
+}
+
+/// Returns the proxy at the address of this listener.
+fn proxy_at(listener: &TcpListener, scheme: &str) -> UpstreamProxy {
+    let setting = ProxySetting {
+        name: "ALL_PROXY".to_owned(),
+        url: format!("{scheme}://me:pass@{}", listener.local_addr().unwrap()),
+    };
+    let settings = ProxySettings::default().with_proxy(setting);
+    UpstreamProxy::new(settings, || None).unwrap().unwrap()
+}
+
+#[test]
+fn plain_request_is_forwarded_by_proxy() {
+    let (listener, _) = listener("http");
+    let proxy = proxy_at(&listener, "http");
+    let target = HttpTarget::parse("http://inner.test:4318/path").unwrap();
+    let served = serve(listener, ANSWER);
+    let answer = ask(&target, None, Some(&proxy), QUESTION, Instant::now() + LONG).unwrap();
+    assert_eq!((answer.status, answer.body), (200, b"ok".to_vec()));
+    let expected = "POST http://inner.test:4318/path HTTP/1.1\r\nHost: inner.test:4318\r\n\
+                    Connection: close\r\nContent-Length: 4\r\n\
+                    Proxy-Authorization: Basic bWU6cGFzcw==\r\nA: b\r\n\r\nbody";
+    assert_eq!(served.join().unwrap(), expected);
+}
+
+#[test]
+fn refusal_of_proxy_is_error() {
+    let target = HttpTarget::parse("http://inner.test:4318/path").unwrap();
+    let (plain, _) = listener("http");
+    let proxy = proxy_at(&plain, "http");
+    let address = plain.local_addr().unwrap();
+    let served = serve(plain, b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n");
+    let ask = |target: &HttpTarget, proxy| {
+        let asked = ask(target, None, Some(proxy), QUESTION, Instant::now() + LONG);
+        asked.unwrap_err().to_string()
+    };
+    let expected = format!(
+        "the proxy {address} says 407 to inner.test:4318; it does not accept the user and password \
+         of the operator's ALL_PROXY"
+    );
+    assert_eq!(ask(&target, &proxy), expected);
+    served.join().unwrap();
+    let (tunnel, _) = listener("http");
+    let proxy = proxy_at(&tunnel, "http");
+    let address = tunnel.local_addr().unwrap();
+    let served = spawn(move || {
+        let (mut stream, _) = tunnel.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        stream.write_all(b"HTTP/1.1 403 No\r\n\r\n").unwrap();
+        String::from_utf8(head).unwrap()
+    });
+    let target = HttpTarget::parse("https://inner.test/").unwrap();
+    let expected =
+        format!("the proxy {address} says 403 to inner.test:443; it does not allow this host");
+    assert_eq!(ask(&target, &proxy), expected);
+    let asked = "CONNECT inner.test:443 HTTP/1.1\r\nHost: inner.test:443\r\n\
+                 Proxy-Authorization: Basic bWU6cGFzcw==\r\n\r\n";
+    assert_eq!(served.join().unwrap(), asked);
 }

@@ -16,6 +16,7 @@ use replay_network::rules::{
     Credential, Credentials, Destination, Host, RequestLine, Rules, Scheme, Transport, Verdict,
     canonical, danger,
 };
+use replay_network::upstream_proxy::{ProxyError, ProxyServer, UpstreamProxy};
 use replay_record::Target;
 use replay_record::proxy::{
     AccessPolicy, Inspector, Misfit, PasswordSubstitution, Refusal, StandIn,
@@ -30,6 +31,8 @@ pub struct RuledAccess {
     has_loopback: bool,
     blocked: Arc<BlockedList>,
     watch: Watch,
+    /// Operator's proxy for what the rules allow.
+    upstream_proxy: Option<Arc<UpstreamProxy>>,
 }
 
 /// `None` if nothing can be reached there.
@@ -51,6 +54,7 @@ impl RuledAccess {
         credentials: Arc<Credentials>,
         has_loopback: bool,
         watch: Watch,
+        upstream_proxy: Option<Arc<UpstreamProxy>>,
     ) -> Self {
         Self {
             rules,
@@ -58,12 +62,45 @@ impl RuledAccess {
             has_loopback,
             blocked: Arc::default(),
             watch,
+            upstream_proxy,
         }
     }
 
-    /// Reports that an allowed name has no address.
+    pub(super) fn upstream_proxy(&self) -> Option<&UpstreamProxy> {
+        self.upstream_proxy.as_deref()
+    }
+
+    /// Reports that an allowed name has no address. The operator's proxy may know it.
     pub(super) fn unresolved(&self, name: &str, why: &io::Error) {
-        self.watch.unresolved(name, why);
+        if self
+            .upstream_proxy()
+            .is_none_or(|proxy| !proxy.reaches(name))
+        {
+            self.watch.unresolved(name, why);
+        }
+    }
+
+    /// Returns true if this is the operator's proxy, which would lead past all rules. Blocks the
+    /// connection then.
+    fn is_proxy(&self, target: &Target, address: Option<IpAddr>, by: ProgramName) -> bool {
+        let Some(upstream) = self.upstream_proxy() else {
+            return false;
+        };
+        let address = address.or_else(|| target.host.parse().ok());
+        let server = match address {
+            Some(address) => upstream.at_address(address, target.port),
+            None => upstream.at_name(&target.host, target.port),
+        };
+        let Some(server) = server else {
+            return false;
+        };
+        let why = format!(
+            "it is the operator's proxy ({}), which leads past all rules; allowed hosts are \
+             reached through it without proxy settings",
+            server.setting
+        );
+        self.add(target, None, None, Some(why), by, None);
+        true
     }
 
     /// Returns true if this is the commands' own loopback. No rule opens the host's.
@@ -138,6 +175,7 @@ impl RuledAccess {
             asked: asked.as_deref(),
             address,
             rule: decided,
+            via: None,
             ruling: Ruling::Blocked(why.as_deref()),
         });
         self.blocked.add(transport, target, asked, why, by, rule)
@@ -152,18 +190,50 @@ impl RuledAccess {
         address: Option<IpAddr>,
         by: ProgramName,
     ) {
-        let to = destination(transport, target);
-        let rule = to.as_ref().and_then(|to| self.rules.deciding(to));
         let Target { host, port } = target;
-        let ruling = Ruling::Allowed;
-        self.watch.decided(&Decision {
+        self.tell(Decision {
             by,
             transport,
             host,
             port: *port,
             asked,
             address,
-            rule,
+            rule: None,
+            via: None,
+            ruling: Ruling::Allowed,
+        });
+    }
+
+    /// Reports a decision, with its rule, to the watchers.
+    fn tell(&self, decision: Decision<'_>) {
+        let target = Target {
+            host: decision.host.to_owned(),
+            port: decision.port,
+        };
+        let to = destination(decision.transport, &target);
+        let rule = to.as_ref().and_then(|to| self.rules.deciding(to));
+        self.watch.decided(&Decision { rule, ..decision });
+    }
+
+    /// Reports a decision about a connection through a proxy.
+    fn tell_chained(
+        &self,
+        target: &Target,
+        address: Option<IpAddr>,
+        by: ProgramName,
+        via: &str,
+        ruling: Ruling<'_>,
+    ) {
+        let Target { host, port } = target;
+        self.tell(Decision {
+            by,
+            transport: Transport::Tcp,
+            host,
+            port: *port,
+            asked: None,
+            address,
+            rule: None,
+            via: Some(via),
             ruling,
         });
     }
@@ -210,7 +280,7 @@ impl AccessPolicy for RuledAccess {
             return false;
         };
         if self.rules.allows(&to) {
-            return true;
+            return transport == Transport::Udp || !self.is_proxy(target, None, by);
         }
         let loopback = if let Host::Address(address) = to.host {
             Some(address)
@@ -246,7 +316,15 @@ impl AccessPolicy for RuledAccess {
             return false;
         };
         // Of an address the rules have said it.
-        let good = matches!(to.host, Host::Address(_)) || self.rules.allows_resolved(&to, address);
+        let is_name = matches!(to.host, Host::Name(_));
+        let good = !is_name || self.rules.allows_resolved(&to, address);
+        if good
+            && is_name
+            && transport == Transport::Tcp
+            && self.is_proxy(target, Some(address), by)
+        {
+            return false;
+        }
         if !good {
             let why = format!("it resolves to {}", address.to_canonical());
             self.block(
@@ -262,6 +340,53 @@ impl AccessPolicy for RuledAccess {
             self.allow(transport, target, None, Some(address), by);
         }
         good
+    }
+
+    fn leads_through(
+        &self,
+        _proxy: &ProxyServer,
+        target: &Target,
+        addresses: &[IpAddr],
+        by: ProgramName,
+    ) -> bool {
+        let Some(to) = destination(Transport::Tcp, target) else {
+            return false;
+        };
+        if matches!(to.host, Host::Address(_)) {
+            return true;
+        }
+        // The proxy chooses the address, so each must be allowed. A name without one is allowed by
+        // the rule that names it.
+        let is_bad = |address: &&IpAddr| !self.rules.allows_resolved(&to, **address);
+        if let Some(address) = addresses.iter().find(is_bad) {
+            let why = format!("it resolves to {}", address.to_canonical());
+            let missing = Destination {
+                host: Host::Address(*address),
+                ..to
+            };
+            self.block(target, Some(why), by, &missing);
+            return false;
+        }
+        !addresses
+            .iter()
+            .any(|address| self.is_proxy(target, Some(*address), by))
+    }
+
+    fn reached_through(
+        &self,
+        proxy: &ProxyServer,
+        target: &Target,
+        addresses: &[IpAddr],
+        by: ProgramName,
+    ) {
+        let (address, via) = (addresses.first().copied(), proxy.to_string());
+        self.tell_chained(target, address, by, &via, Ruling::Allowed);
+    }
+
+    fn proxy_failed(&self, target: &Target, error: &ProxyError, by: ProgramName) {
+        let why = format!("the proxy {}; {}", error.answer, error.advice);
+        self.tell_chained(target, None, by, &error.url, Ruling::Blocked(Some(&why)));
+        self.blocked.add_failed_proxy(target, error, by);
     }
 
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>> {

@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 
 use http::request;
 use replay_base::limits::MAX_DENIED;
-use replay_sandbox::exec::{Blocked, Denied, ProgramName};
+use replay_sandbox::exec::{Blocked, Denied, ProgramName, ProxyRefusal};
 
 use replay_network::rules::Transport;
+use replay_network::upstream_proxy::ProxyError;
 use replay_record::Target;
 
 /// Longest URL shown for a refused request, in bytes.
@@ -48,24 +49,49 @@ impl BlockedList {
             asked.clone(),
             why.clone(),
         );
-        let host = if target.host.contains(':') {
-            format!("[{}]", target.host)
-        } else {
-            target.host.clone()
-        };
         let scheme = if transport == Transport::Udp {
             "udp://"
         } else {
             ""
         };
-        let target = asked.unwrap_or_else(|| format!("{scheme}{host}:{}", target.port));
         let once = Blocked {
-            target,
+            target: asked.unwrap_or_else(|| format!("{scheme}{}", authority(target))),
             why,
             by: BTreeSet::from([by.to_string()]),
             times: 1,
             rule,
+            proxy: None,
         };
+        self.insert(place, &once, by);
+        once
+    }
+
+    /// Counts a connection that the operator's proxy did not make.
+    pub(super) fn add_failed_proxy(&self, target: &Target, error: &ProxyError, by: ProgramName) {
+        let reason = format!("{}; {}", error.answer, error.advice);
+        let place = (
+            Transport::Tcp,
+            target.host.clone(),
+            target.port,
+            None,
+            Some(reason),
+        );
+        let once = Blocked {
+            target: authority(target),
+            why: None,
+            by: BTreeSet::from([by.to_string()]),
+            times: 1,
+            rule: None,
+            proxy: Some(ProxyRefusal {
+                address: error.proxy.clone(),
+                answer: error.answer.clone(),
+                advice: error.advice.clone(),
+            }),
+        };
+        self.insert(place, &once, by);
+    }
+
+    fn insert(&self, place: BlockedPlace, once: &Blocked, by: ProgramName) {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = list.places.len() >= MAX_DENIED;
         let List { places, more } = &mut *list;
@@ -82,7 +108,6 @@ impl BlockedList {
                 }
             }
         }
-        once
     }
 
     pub(super) fn take(&self) -> Vec<Denied> {
@@ -94,6 +119,15 @@ impl BlockedList {
             .map(Denied::Blocked)
             .chain(more)
             .collect()
+    }
+}
+
+/// Returns host and port.
+fn authority(target: &Target) -> String {
+    if target.host.contains(':') {
+        format!("[{}]:{}", target.host, target.port)
+    } else {
+        format!("{}:{}", target.host, target.port)
     }
 }
 

@@ -26,6 +26,7 @@ use std::time::Duration;
 use replay_base::budget::Account;
 use replay_base::limits::{MAX_RESOLVE_THREADS, PROXY_END_MS};
 use replay_sandbox::exec::{Denied, Gatekeeper, Guarded, Listening, Trusting};
+use tokio::net::lookup_host;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::oneshot;
 
@@ -33,6 +34,7 @@ use self::watching::{Origin, Watch};
 use self::ways::watched;
 use replay_network::http_client::Verifier;
 use replay_network::rules::{Credentials, Rules};
+use replay_network::upstream_proxy::{ProxyServer, UpstreamProxy};
 use replay_record::net::ca::{Authority, certificates};
 use replay_record::proxy::{Mode, Proxy};
 
@@ -65,6 +67,7 @@ struct Shared {
     /// Files that make programs trust the authority, if some connections are intercepted.
     trust: Option<Trust>,
     account: Account,
+    upstream_proxy: Option<Arc<UpstreamProxy>>,
 }
 
 /// Guard of one command, which ends when this is dropped.
@@ -86,6 +89,8 @@ pub struct Terms {
     pub script: Option<Script>,
     /// `true` if commands have a loopback device of their own.
     pub has_loopback: bool,
+    /// Operator's proxy for what the rules allow.
+    pub upstream_proxy: Option<Arc<UpstreamProxy>>,
 }
 
 impl std::fmt::Debug for Gate {
@@ -111,6 +116,7 @@ impl Gate {
             watchers,
             script,
             has_loopback,
+            upstream_proxy,
         } = terms;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -135,7 +141,15 @@ impl Gate {
             verifier,
             trust,
             account,
+            upstream_proxy,
         };
+        for server in shared
+            .upstream_proxy
+            .iter()
+            .flat_map(|proxy| proxy.servers())
+        {
+            runtime.spawn(lookup(Arc::clone(server)));
+        }
         Ok(Self {
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
@@ -157,6 +171,12 @@ impl Gate {
             .collect()
     }
 
+    /// Returns the operator's proxy for what the rules allow, if there is one.
+    pub fn upstream_proxy(&self) -> Option<&UpstreamProxy> {
+        let proxy = self.shared.upstream_proxy.as_deref();
+        proxy.filter(|_| self.shared.script.is_none())
+    }
+
     /// Returns the runtime of the gate's threads, the only ones of this process that reach the
     /// network.
     pub fn handle(&self) -> &Handle {
@@ -171,6 +191,7 @@ impl Gate {
             credentials,
             watchers,
             has_loopback,
+            upstream_proxy,
             ..
         } = &*self.shared;
         let watch = Watch {
@@ -182,7 +203,17 @@ impl Gate {
             Arc::clone(credentials),
             *has_loopback,
             watch,
+            upstream_proxy.clone(),
         ))
+    }
+}
+
+/// Looks up the addresses of a proxy, so that a rule about one of them cannot name the proxy.
+async fn lookup(server: Arc<ProxyServer>) {
+    if server.addresses().is_none()
+        && let Ok(found) = lookup_host((server.host.as_str(), server.port)).await
+    {
+        server.set_addresses(found.map(|address| address.ip()).collect());
     }
 }
 

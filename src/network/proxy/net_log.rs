@@ -53,6 +53,9 @@ struct LogLine<'a> {
     decision: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
+    /// Operator's proxy that leads there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
 }
@@ -112,6 +115,7 @@ impl Watcher for NetLog {
                 .filter(|_| decision.host.parse::<IpAddr>().is_err()),
             decision: word,
             rule: decision.rule,
+            via: decision.via,
             why: why.map(|why| &why[..why.floor_char_boundary(MAX_AUDIT_REASON_BYTES)]),
         });
         let give = self.give.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,6 +204,7 @@ mod tests {
                 asked: None,
                 address: None,
                 rule: None,
+                via: None,
                 ruling: Ruling::Blocked(Some("a reason")),
             };
             log.decided(&Origin::default(), &decision);

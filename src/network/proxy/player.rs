@@ -109,6 +109,7 @@ impl Guarded for Player {
                     by: BTreeSet::new(),
                     why: Some(why),
                     rule: None,
+                    proxy: None,
                 };
                 blocked.push(Denied::Blocked(missed));
             }

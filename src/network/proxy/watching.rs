@@ -23,6 +23,8 @@ pub struct Decision<'a> {
     pub address: Option<IpAddr>,
     /// Text of the rule that decided.
     pub rule: Option<&'a str>,
+    /// Operator's proxy that leads there.
+    pub via: Option<&'a str>,
     pub ruling: Ruling<'a>,
 }
 

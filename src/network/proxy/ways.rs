@@ -16,6 +16,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::Handle;
 
 use super::access::RuledAccess;
+use replay_network::upstream_proxy::UpstreamProxy;
 use replay_record::proxy::{AccessPolicy, Attempt, Dialed, Sockets, Wires};
 
 pub struct Ways {
@@ -33,8 +34,8 @@ pub enum Out {
         /// `true` if names are resolved there.
         resolves: bool,
     },
-    /// Network of this process.
-    AsServer,
+    /// Network of this process, through the operator's proxy if there is one.
+    AsServer(Option<Arc<UpstreamProxy>>),
     /// Network of this process, limited by rules.
     ByRule(Arc<RuledAccess>),
 }
@@ -105,7 +106,15 @@ impl Wires for Ways {
     fn access(&self) -> Option<&dyn AccessPolicy> {
         match &self.out {
             Out::ByRule(access) => Some(&**access),
-            Out::Nothing | Out::AsCommands { .. } | Out::AsServer => None,
+            Out::Nothing | Out::AsCommands { .. } | Out::AsServer(_) => None,
+        }
+    }
+
+    fn upstream_proxy(&self) -> Option<&UpstreamProxy> {
+        match &self.out {
+            Out::ByRule(access) => access.upstream_proxy(),
+            Out::AsServer(proxy) => proxy.as_deref(),
+            Out::Nothing | Out::AsCommands { .. } => None,
         }
     }
 
@@ -160,7 +169,7 @@ impl Wires for Ways {
             Out::Nothing => done(Err(io::ErrorKind::PermissionDenied.into())),
             Out::AsCommands { .. } => self.interception.dial(to, done),
             Out::ByRule(access) if access.is_own(to) => self.interception.dial(to, done),
-            Out::AsServer | Out::ByRule(_) => done(connecting(to)),
+            Out::AsServer(_) | Out::ByRule(_) => done(connecting(to)),
         }
     }
 
@@ -169,7 +178,7 @@ impl Wires for Ways {
             Out::Nothing | Out::AsCommands { resolves: false } => {
                 Err(io::ErrorKind::NotFound.into())
             }
-            Out::AsCommands { resolves: true } | Out::AsServer => addresses(name),
+            Out::AsCommands { resolves: true } | Out::AsServer(_) => addresses(name),
             Out::ByRule(access) => addresses(name).inspect_err(|why| access.unresolved(name, why)),
         }
     }

@@ -67,6 +67,8 @@ fn without_code(error: &io::Error) -> String {
 pub struct ProxyError {
     /// Host and port of the proxy.
     pub proxy: String,
+    /// URL of the proxy, without user and password.
+    pub url: String,
     /// Host and port of the destination.
     pub target: String,
     /// Answer of the proxy, to be followed by `to` and the destination.
@@ -81,6 +83,7 @@ impl ProxyError {
     pub fn new(server: &ProxyServer, target: String, fault: &ProxyFault) -> Self {
         Self {
             proxy: server.address(),
+            url: server.to_string(),
             target,
             answer: answer(fault),
             advice: advice(server, fault),

@@ -12,6 +12,7 @@ use super::session::Hub;
 use super::{Misfit, Note};
 use crate::call::{Exchange, Link, Refusal, Target};
 use crate::matching::describe;
+use replay_network::upstream_proxy::ProxyError;
 
 /// Reason that names [`MAX_RECORDED_BODY_BYTES`].
 pub(super) const TOO_LONG: &str =
@@ -58,9 +59,17 @@ impl Context {
         })
     }
 
-    /// Handles a failed dial. A denial by a rule or a lack of descriptors is no answer of the
-    /// server and is not recorded.
+    /// Handles a failed dial. A denial by a rule, a lack of descriptors or a failure of the proxy is
+    /// no answer of the server and is not recorded.
     pub(super) fn handle_failed_dial(&self, error: &io::Error) -> Refusal {
+        let failed = error.get_ref().and_then(|inner| inner.downcast_ref());
+        if let Some(failed @ ProxyError { errno, .. }) = failed {
+            match self.shared.wires.access() {
+                Some(access) => access.proxy_failed(&self.link.target, failed, self.by),
+                None => self.shared.note(Note::Proxy(failed.clone())),
+            }
+            return Refusal::of(&io::Error::from_raw_os_error(*errno));
+        }
         let refusal = Refusal::of(error);
         match (error.raw_os_error(), self.shared.wires.access()) {
             (Some(Refusal::NO_ROOM), Some(access)) => {

@@ -35,6 +35,7 @@ mod tests;
 mod tls;
 mod truncation;
 mod upstream;
+mod upstream_proxy;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -63,6 +64,7 @@ use crate::matching::Recordings;
 use crate::net::ca::Authority;
 use replay_network::http_client::Verifier;
 use replay_network::rules::Transport;
+use replay_network::upstream_proxy::{ProxyError, ProxyServer, UpstreamProxy};
 
 pub use self::host_mismatch::Misfit;
 pub use self::intercept_tls::{Inspector, Refusal, Rewriter};
@@ -91,6 +93,10 @@ pub trait Wires: Send + Sync + 'static {
     /// Returns the access policy. Without one, every address that [`Self::dial`] reaches is
     /// permitted.
     fn access(&self) -> Option<&dyn AccessPolicy> {
+        None
+    }
+    /// Returns the operator's proxy, if connections to real servers may need one.
+    fn upstream_proxy(&self) -> Option<&UpstreamProxy> {
         None
     }
     /// Returns the original destination of an accepted connection, by its local and peer address,
@@ -137,6 +143,28 @@ pub trait AccessPolicy: Send + Sync {
         address: IpAddr,
         by: ProgramName,
     ) -> bool;
+    /// Returns true if an admitted target may be reached through a proxy. The name has these
+    /// addresses here; none if only the proxy knows it.
+    fn leads_through(
+        &self,
+        _proxy: &ProxyServer,
+        _target: &Target,
+        _addresses: &[IpAddr],
+        _by: ProgramName,
+    ) -> bool {
+        false
+    }
+    /// Reports a connection through a proxy.
+    fn reached_through(
+        &self,
+        _proxy: &ProxyServer,
+        _target: &Target,
+        _addresses: &[IpAddr],
+        _by: ProgramName,
+    ) {
+    }
+    /// Reports that the proxy did not lead to an admitted target.
+    fn proxy_failed(&self, _target: &Target, _error: &ProxyError, _by: ProgramName) {}
     /// Returns the inspector of requests on an admitted connection, if its rules need decrypted
     /// requests.
     fn opens(&self, target: &Target, by: ProgramName) -> Option<Arc<dyn Inspector>>;

@@ -143,10 +143,17 @@ async fn resolved(shared: &Arc<Hub>, question: &DnsQuestion, kind: &'static str)
         return Dns::NOERROR;
     }
     let sent_at = SystemTime::now();
-    let found = shared.resolve(&question.name).await;
+    let upstream = shared.wires.upstream_proxy();
+    let found = if upstream.is_some_and(|proxy| proxy.reaches(&question.name)) {
+        // The proxy may know a name that this machine does not.
+        Ok(None)
+    } else {
+        shared.resolve(&question.name).await.map(Some)
+    };
     let (code, addresses) = match found {
-        Ok(addresses) if addresses.is_empty() => (Dns::NXDOMAIN, addresses),
-        Ok(addresses) => (Dns::NOERROR, addresses),
+        Ok(None) => (Dns::NOERROR, Vec::new()),
+        Ok(Some(addresses)) if addresses.is_empty() => (Dns::NXDOMAIN, addresses),
+        Ok(Some(addresses)) => (Dns::NOERROR, addresses),
         Err(error) if error.kind() == io::ErrorKind::NotFound => (Dns::NXDOMAIN, Vec::new()),
         Err(_) => (SERVFAIL, Vec::new()),
     };

@@ -7,6 +7,7 @@ use replay_base::budget::Share;
 use replay_base::limits::MAX_RECORDING_BYTES;
 
 use crate::call::{Exchange, Target};
+use replay_network::upstream_proxy::ProxyError;
 
 #[derive(Debug, Default)]
 pub struct Recorded {
@@ -30,6 +31,8 @@ pub enum Note {
     Certificate { target: Target, reason: String },
     /// Data passed without being recorded.
     Lost { what: String },
+    /// The operator's proxy did not lead to a target.
+    Proxy(ProxyError),
     /// The recording is full: later calls passed without being recorded.
     Full,
     /// Connections waited for memory, or HTTP/2 requests were refused for lack of it.
@@ -74,6 +77,7 @@ impl fmt::Display for Note {
                 "reached the server, but was not recorded: \
                 {what}"
             ),
+            Self::Proxy(error) => write!(formatter, "{error}"),
             Self::Full => write!(
                 formatter,
                 "the recording is full: further calls are not recorded (at most {} MiB together, \

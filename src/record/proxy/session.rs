@@ -30,6 +30,9 @@ const RECORDING_COPIES: usize = 2;
 const NEXT_ADDRESS_MS: u64 = 250;
 /// TTL of a name's real addresses, in milliseconds.
 const RESOLVED_MS: u64 = 30_000;
+/// Time for the lookup of a name that a proxy reaches, in milliseconds. It only serves to judge the
+/// addresses.
+const PROXIED_LOOKUP_MS: u64 = 2000;
 /// Names of one command that the system's resolver is asked for at once.
 const MAX_LOOKUPS_AT_ONCE: usize = 16;
 /// Sockets for recorded connections that are requested from a supervisor at the same time. Each is
@@ -319,7 +322,7 @@ impl Hub {
             }
             return Ok(vec![address]);
         }
-        let mut found = self.lookup(host);
+        let (_, mut found) = self.lookup(host, false);
         let in_time = timeout(
             Duration::from_millis(UPSTREAM_CONNECT_MS),
             found.wait_for(Option::is_some),
@@ -332,24 +335,44 @@ impl Hub {
         }
     }
 
-    /// Starts one lookup per name for all waiters, because a slow lookup occupies a thread.
-    fn lookup(self: &Arc<Self>, host: &str) -> watch::Receiver<Option<LookupResult>> {
+    /// Returns the real addresses of a name that a proxy reaches. Returns none if there are none, or
+    /// if the resolver takes long: the proxy may know the name alone.
+    pub(super) async fn resolve_beside_proxy(
+        self: &Arc<Self>,
+        host: &str,
+    ) -> io::Result<Vec<IpAddr>> {
+        if host.parse::<IpAddr>().is_ok() {
+            return self.resolve(host).await;
+        }
+        let (since, mut found) = self.lookup(host, true);
+        let patience = Duration::from_millis(PROXIED_LOOKUP_MS).saturating_sub(since.elapsed());
+        match timeout(patience, found.wait_for(Option::is_some)).await {
+            Ok(Ok(found)) => Ok(found.clone().and_then(Result::ok).unwrap_or_default()),
+            Ok(Err(_)) | Err(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Starts one lookup per name for all waiters, because a slow lookup occupies a thread. Returns
+    /// its start, too. `keeps_failure` does not repeat a failed lookup at once.
+    fn lookup(self: &Arc<Self>, host: &str, keeps_failure: bool) -> Lookup {
         let mut lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((since, found)) = lookups.get(host)
             && match &*found.borrow() {
                 None => true,
                 Some(found) => {
-                    found.is_ok() && since.elapsed() < Duration::from_millis(RESOLVED_MS)
+                    (found.is_ok() || keeps_failure)
+                        && since.elapsed() < Duration::from_millis(RESOLVED_MS)
                 }
             }
         {
-            return found.clone();
+            return (*since, found.clone());
         }
         if lookups.len() > replay_base::limits::MAX_FAKE_NAMES {
             lookups.clear();
         }
         let (tell, found) = watch::channel(None);
-        lookups.insert(host.to_owned(), (Instant::now(), found.clone()));
+        let lookup = (Instant::now(), found);
+        lookups.insert(host.to_owned(), lookup.clone());
         let (wires, places, name) = (
             Arc::clone(&self.wires),
             Arc::clone(&self.resolving),
@@ -362,7 +385,7 @@ impl Hub {
             let found = asked.unwrap_or_else(|panic| Err(io::Error::other(panic)));
             tell.send(Some(found.map_err(|error| error.kind())))
         });
-        found
+        lookup
     }
 
     /// Connects to the first responsive address that is permitted; `EACCES` if none is. Attempts

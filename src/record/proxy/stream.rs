@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -60,6 +61,14 @@ impl Stream {
             _descriptor: descriptor,
             ..Self::new(socket)
         }
+    }
+
+    /// Wraps one end of a socket pair, with the share of its descriptor. A stream uses only features
+    /// that all stream sockets have.
+    pub(super) fn of_pair(end: UnixStream, descriptor: Share) -> io::Result<Self> {
+        end.set_nonblocking(true)?;
+        let socket = TcpStream::from_std(OwnedFd::from(end).into())?;
+        Ok(Self::of(socket, descriptor))
     }
 
     /// Wraps a non-blocking socket that may still be connecting. Small messages are sent without

@@ -2,11 +2,9 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use replay_base::budget::Share;
-use tokio::net::TcpStream;
 
 use super::context::Context;
 use super::stream::Stream;
@@ -25,16 +23,31 @@ pub(super) async fn dial_with_descriptor(
 ) -> io::Result<Stream> {
     let (shared, target, by) = (&context.shared, &context.link.target, context.by);
     let Some(access) = shared.wires.access() else {
-        return shared.dial(target, descriptor, |_| true).await;
+        return match shared.chain(target).await? {
+            Some(chain) => chain.dial(shared, target, descriptor).await,
+            None => shared.dial(target, descriptor, |_| true).await,
+        };
     };
     if !access.admits(Transport::Tcp, target, by) {
         return Err(io::Error::from_raw_os_error(libc::EACCES));
     }
-    let server = shared
-        .dial(target, descriptor, |address| {
-            access.leads_to(Transport::Tcp, target, address, by)
-        })
-        .await?;
+    let server = match shared.chain(target).await? {
+        Some(chain) => {
+            if !access.leads_through(&chain.proxy, target, &chain.addresses, by) {
+                return Err(io::Error::from_raw_os_error(libc::EACCES));
+            }
+            let server = chain.dial(shared, target, descriptor).await?;
+            access.reached_through(&chain.proxy, target, &chain.addresses, by);
+            server
+        }
+        None => {
+            shared
+                .dial(target, descriptor, |address| {
+                    access.leads_to(Transport::Tcp, target, address, by)
+                })
+                .await?
+        }
+    };
     let opens = || access.opens(target, by).is_some() || access.login(target).is_some();
     let is_judged = target.host.parse::<IpAddr>().is_err() || opens();
     let is_looked_at = !matches!(shared.mode, Mode::Pass) && is_judged;
@@ -47,19 +60,14 @@ pub(super) async fn dial_with_descriptor(
 
 /// Returns a connection whose traffic the policy judges on the way to the server.
 fn judged_connection(context: &Context, server: Stream) -> io::Result<Stream> {
-    // The stream uses only features that all stream sockets have.
-    let stream = |end: UnixStream, descriptor| {
-        end.set_nonblocking(true)?;
-        TcpStream::from_std(OwnedFd::from(end).into()).map(|end| Stream::of(end, descriptor))
-    };
     let descriptors = (
         context.shared.descriptors(1)?,
         context.shared.descriptors(1)?,
     );
     let (here, there) = UnixStream::pair()?;
     let (here, there, context) = (
-        stream(here, descriptors.0)?,
-        stream(there, descriptors.1)?,
+        Stream::of_pair(here, descriptors.0)?,
+        Stream::of_pair(there, descriptors.1)?,
         context.clone(),
     );
     tokio::spawn(async move { passthrough::converse(&context, there, server, None).await });

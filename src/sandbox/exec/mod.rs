@@ -47,7 +47,7 @@ use crate::{CanonicalPath, Cause, DryRunReport, Guard, Request, Run};
 
 pub use crate::PROXY_PORT;
 pub use crate::intercept::{Counts, Flow, Mark, ProgramName};
-pub use crate::{Blocked, Denied, Exit};
+pub use crate::{Blocked, Denied, Exit, ProxyRefusal};
 pub use background::{Background, Ending, State};
 pub use background_commands::{BackgroundCommands, BackgroundPlace};
 pub use capture::Captured;

@@ -106,7 +106,7 @@ fn learning_obeys_denials_and_writes_file() {
 }
 
 #[test]
-fn learning_behind_proxy_names_proxy() {
+fn learning_with_proxy_of_program_names_proxy() {
     let tree = Tree::new();
     tree.dir("work");
     let ran = Command::new(env!("CARGO_BIN_EXE_replay"))
@@ -117,22 +117,21 @@ fn learning_behind_proxy_names_proxy() {
             "warn",
             "--allow",
             &tree.text("work"),
+            "--env",
+            "HTTPS_PROXY=http://127.0.0.1:9",
             "--",
             "true",
         ])
         .current_dir(tree.path("work"))
         .env_clear()
-        .envs([
-            ("PATH", "/usr/bin:/bin"),
-            ("HTTPS_PROXY", "http://127.0.0.1:9"),
-        ])
+        .env("PATH", "/usr/bin:/bin")
         .envs([("HOME", tree.root()), ("XDG_STATE_HOME", tree.state())])
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = "replay: the program used the proxy of HTTPS_PROXY=http://127.0.0.1:9, so the \
+    let said = "replay: the program had the proxy of HTTPS_PROXY=http://127.0.0.1:9, so the \
         hosts behind it are unknown, and a rule for the proxy would allow all of them; learn \
-        without it: env -u HTTPS_PROXY replay net learn ...\n";
+        without --env HTTPS_PROXY\n";
     assert_eq!(
         (
             String::from_utf8_lossy(&ran.stderr).as_ref(),

@@ -25,6 +25,12 @@ if [ -e "$1/careful.py" ]; then
   python3 "$1/careful.py" "$1/notes" "$1/server.pem" 11.0.0.5:80 11.0.0.5:443 11.0.0.5:8080 < "$1/alive" > "$1/ready-too" 9>&- &
   read -r _ < "$1/ready-too"
 fi
+if [ -e "$1/proxies.py" ]; then
+  ip addr add 11.0.0.6 dev lo
+  mkfifo "$1/ready-proxies"
+  python3 "$1/proxies.py" "$1/notes" "$1/proxies.pem" < "$1/alive" > "$1/ready-proxies" 9>&- &
+  read -r _ < "$1/ready-proxies"
+fi
 if [ -e "$1/open-files" ]; then ulimit -n "$(cat "$1/open-files")"; fi
 shift
 exec "$@"
