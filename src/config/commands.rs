@@ -178,7 +178,8 @@ impl SandboxConfig {
         let upstream = upstream_proxy::resolve(
             options.network.upstream_proxy.as_deref(),
             profile.upstream_proxy.as_deref(),
-            world,
+            &world.here,
+            |name| world.variable(name),
         )?;
         secret_files.extend(upstream.file.clone());
         if let Some(proxy) = &upstream.proxy {

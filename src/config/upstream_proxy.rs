@@ -1,6 +1,7 @@
 //! Upstream proxy of the operator: from the flag, the profile or the environment.
 #![expect(clippy::disallowed_methods, reason = "start-up reads the environment")]
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use replay_network::upstream_proxy::{
 };
 use replay_sandbox::addresses;
 
-use super::commands::ProcessState;
 use super::{credentials, telemetry};
 
 const FLAG: &str = "--upstream-proxy";
@@ -32,10 +32,10 @@ pub(super) struct ResolvedProxy {
 pub(super) fn resolve(
     flag: Option<&str>,
     key: Option<&str>,
-    world: &ProcessState,
+    here: &Path,
+    variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<ResolvedProxy> {
-    let variable = |name: &str| world.variable(name)?.into_string().ok();
-    let settings = ProxySettings::from_variables(variable);
+    let settings = ProxySettings::from_variables(|name| variable(name)?.into_string().ok());
     let (name, value) = match (flag, key) {
         (Some(value), _) => (FLAG, value),
         (None, Some(value)) => (KEY, value),
@@ -46,7 +46,7 @@ pub(super) fn resolve(
     }
     let (url, file) = match value.strip_prefix("file:") {
         Some(path) => {
-            let path = super::absolute(&world.here, Path::new(path));
+            let path = super::absolute(here, Path::new(path));
             let secret = credentials::read(&path).context(name)?;
             let url = String::from_utf8(secret).ok().context(name);
             let url = url.with_context(|| format!("`{}` is not UTF-8", path.display()))?;

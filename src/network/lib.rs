@@ -4,4 +4,5 @@
 
 pub mod http_client;
 pub mod rules;
+mod trust;
 pub mod upstream_proxy;

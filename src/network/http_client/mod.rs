@@ -3,23 +3,19 @@
 
 mod answer;
 mod target;
-mod verify;
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, ServerName};
+use rustls_pki_types::ServerName;
 use thiserror::Error;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::{self, ClientConfig, ClientConnection, InvalidMessage, StreamOwned};
+use tokio_rustls::rustls::{self, ClientConnection, InvalidMessage, StreamOwned};
 
 pub use answer::HttpResponse;
 pub use target::HttpTarget;
-pub use verify::{Verifier, reason};
 
+pub use crate::trust::{Trust, Verifier, reason};
 use crate::upstream_proxy::{
     Handshake, ProxyError, ProxyFault, ProxyScheme, ProxyServer, UpstreamProxy,
 };
@@ -61,42 +57,6 @@ pub enum OutboundError {
     /// The operator's proxy does not lead to the host.
     #[error("{0}")]
     Proxy(ProxyError),
-}
-
-/// Trust anchors for TLS connections.
-#[derive(Clone, Debug)]
-pub struct Trust {
-    config: Arc<ClientConfig>,
-    /// Option that trusts the certificates of a file.
-    trusting: &'static str,
-}
-
-impl Trust {
-    /// Returns the trust in these authorities, as PEM; other PEM items are ignored. Without any, no
-    /// server is trusted. `trusting` is the option that trusts those of a file.
-    pub fn of(authorities: &[u8], trusting: &'static str) -> Result<Self, String> {
-        let trusted = CertificateDer::pem_slice_iter(authorities)
-            .filter_map(Result::ok)
-            .collect();
-        let provider = Arc::new(ring::default_provider());
-        let verifier = Verifier::new(Arc::clone(&provider), trusted);
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?;
-        // The verifier is webpki's with one addition of its own.
-        let config = config
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier));
-        Ok(Self {
-            config: Arc::new(config.with_no_client_auth()),
-            trusting,
-        })
-    }
-
-    /// Returns the configuration of a TLS client with this trust.
-    pub fn config(&self) -> Arc<ClientConfig> {
-        Arc::clone(&self.config)
-    }
 }
 
 /// A connection, possibly inside another one.
@@ -177,7 +137,7 @@ pub fn ask(
             trust.ok_or_else(|| fault("no certificate authorities are installed".to_owned()))?;
         let name =
             ServerName::try_from(target.host.clone()).map_err(|error| fault(error.to_string()))?;
-        let session = ClientConnection::new(Arc::clone(&trust.config), name)
+        let session = ClientConnection::new(trust.config(), name)
             .map_err(|error| fault(error.to_string()))?;
         exchange(StreamOwned::new(session, stream), &request)
     } else {
@@ -271,7 +231,7 @@ fn tls_error(
     match cause.get_ref()?.downcast_ref()? {
         rustls::Error::InvalidCertificate(fault) => Some(OutboundError::Distrusted {
             host,
-            reason: reason(fault, trust?.trusting),
+            reason: reason(fault, trust?.trusting()),
         }),
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
             Some(OutboundError::Tls {

@@ -1,10 +1,12 @@
 //! Requests to servers of the tests' own.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::thread::{JoinHandle, spawn};
 
 use pretty_assertions::assert_eq;
 use rcgen::generate_simple_self_signed;
+use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection};
 
 use super::*;

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use tokio_rustls::rustls;
 
 use super::ProxyServer;
-use crate::http_client::reason;
+use crate::trust::reason;
 
 /// Variable that trusts the certificates of a file.
 const TLS_TRUST: &str = "SSL_CERT_FILE=FILE";

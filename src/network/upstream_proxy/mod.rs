@@ -17,7 +17,7 @@ pub use error::{ProxyError, ProxyFault};
 pub use handshake::{Handshake, Step};
 pub use server::{ProxyScheme, ProxyServer};
 
-use crate::http_client::Trust;
+use crate::trust::Trust;
 use exceptions::Exceptions;
 
 /// Variables that name proxies, in both spellings. Programs do not agree on the order; an empty

@@ -73,6 +73,10 @@ impl ProxyServer {
                  a user and password must be percent-encoded",
             )
         };
+        let authority = rest.split('/').next().unwrap_or_default();
+        if authority.matches('@').count() > 1 {
+            return Err(unreadable());
+        }
         let every = Uri::from_static("https://proxied.invalid");
         let matcher = Matcher::builder().all(setting.url.as_str()).build();
         let via = matcher.intercept(&every).ok_or_else(unreadable)?;

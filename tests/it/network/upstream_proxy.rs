@@ -53,8 +53,9 @@ fn each_kind_of_proxy_reaches_allowed_host() {
             (format!("socks5h://{LOGIN}11.0.0.6:1081"), "socks-login"),
             (format!("https://{LOGIN}11.0.0.6:3130"), "tls"),
         ] {
-            let ran = run(world, &proxy, &RULE, &format!("{ASK}; env | grep -i proxy"));
-            let out = "inner.test inner.test 200\nother.test other.test PermissionError\n";
+            let look = "env | grep -i proxy; cat /proc/*/environ 2>/dev/null | grep -ac SEKRET";
+            let ran = run(world, &proxy, &RULE, &format!("{ASK}; {look}"));
+            let out = "inner.test inner.test 200\nother.test other.test PermissionError\n0\n";
             let err = "replay: blocked: other.test:80 (python3); the operator can allow it with \
                        --allow-host other.test\n";
             let notes = [
