@@ -83,7 +83,7 @@ impl BlockedList {
             times: 1,
             rule: None,
             proxy: Some(ProxyRefusal {
-                address: error.proxy.clone(),
+                address: error.proxy().to_owned(),
                 answer: error.answer.clone(),
                 advice: error.advice.clone(),
             }),

@@ -65,8 +65,6 @@ fn without_code(error: &io::Error) -> String {
 /// Failure of a connection through a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProxyError {
-    /// Host and port of the proxy.
-    pub proxy: String,
     /// URL of the proxy, without user and password.
     pub url: String,
     /// Host and port of the destination.
@@ -82,13 +80,18 @@ pub struct ProxyError {
 impl ProxyError {
     pub fn new(server: &ProxyServer, target: String, fault: &ProxyFault) -> Self {
         Self {
-            proxy: server.address(),
             url: server.to_string(),
             target,
             answer: answer(fault),
             advice: advice(server, fault),
             errno: errno(fault).raw_os_error(),
         }
+    }
+
+    /// Returns host and port of the proxy.
+    pub fn proxy(&self) -> &str {
+        let end = self.url.split_once("://");
+        end.map_or(&*self.url, |(_, address)| address)
     }
 }
 
@@ -97,12 +100,12 @@ impl ProxyError {
 impl fmt::Display for ProxyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            proxy,
             target,
             answer,
             advice,
             ..
         } = self;
+        let proxy = self.proxy();
         write!(out, "the proxy {proxy} {answer} to {target}; {advice}")
     }
 }

@@ -98,15 +98,13 @@ impl<'a> Handshake<'a> {
 
     fn next(&mut self, received: &[u8]) -> Result<Step, ProxyFault> {
         match (self.state, received) {
-            (State::Begin, _) => self.begin(),
+            (State::Begin, _) => Ok(Step::Send(self.begin())),
             (State::Head, []) => Ok(Step::Receive(1)),
             (State::Head, bytes) => self.head(bytes),
             (State::Method | State::Login, []) => Ok(Step::Receive(2)),
-            (State::Method, [5, 0]) => self.request(),
+            (State::Method, [5, 0]) | (State::Login, [_, 0]) => self.request(),
             (State::Method, [5, 2]) => self.login(),
-            (State::Method, [5, 0xff]) => Err(ProxyFault::Login),
-            (State::Login, [_, 0]) => self.request(),
-            (State::Login, _) => Err(ProxyFault::Login),
+            (State::Method, [5, 0xff]) | (State::Login, _) => Err(ProxyFault::Login),
             (State::Reply, []) => Ok(Step::Receive(4)),
             (State::Reply, [5, 0, _, kind]) => self.reply(*kind),
             (State::Reply, [5, code, ..]) => Err(ProxyFault::Reply(*code)),
@@ -125,7 +123,8 @@ impl<'a> Handshake<'a> {
         }
     }
 
-    fn begin(&mut self) -> Result<Step, ProxyFault> {
+    /// Returns the first message.
+    fn begin(&mut self) -> Vec<u8> {
         if self.server.scheme == ProxyScheme::Socks5 {
             self.state = State::Method;
             let greeting: &[u8] = if self.server.login().is_some() {
@@ -133,7 +132,7 @@ impl<'a> Handshake<'a> {
             } else {
                 &[5, 1, 0]
             };
-            return Ok(Step::Send(greeting.to_vec()));
+            return greeting.to_vec();
         }
         self.state = State::Head;
         let target = self.target();
@@ -144,7 +143,7 @@ impl<'a> Handshake<'a> {
             head.extend_from_slice(b"\r\n");
         }
         head.extend_from_slice(b"\r\n");
-        Ok(Step::Send(head))
+        head
     }
 
     /// Reads the head of the answer to CONNECT byte by byte.
