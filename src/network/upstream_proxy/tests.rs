@@ -15,35 +15,32 @@ fn proxies(set: &[(&str, &str)]) -> Result<Option<UpstreamProxy>, ProxySettingEr
     UpstreamProxy::new(ProxySettings::from_variables(variable), || None)
 }
 
-/// Returns the URL of the proxy for a destination.
-fn way(set: &[(&str, &str)], host: &str, port: u16) -> Option<String> {
-    let proxies = proxies(set).unwrap()?;
-    proxies.of(host, port).map(ToString::to_string)
-}
-
-fn url(text: &str) -> Option<String> {
-    Some(text.to_owned())
+/// Returns the URL of the proxy for a destination, or `direct`.
+fn way(set: &[(&str, &str)], host: &str, port: u16) -> String {
+    let proxies = proxies(set).unwrap();
+    let server = proxies.as_ref().and_then(|proxies| proxies.of(host, port));
+    server.map_or_else(|| "direct".to_owned(), ToString::to_string)
 }
 
 #[test]
 fn port_selects_variable() {
     let both = [("HTTP_PROXY", "http://a:1"), ("HTTPS_PROXY", "http://b:2")];
-    assert_eq!(way(&both, "h.example", 80), url("http://a:1"));
-    assert_eq!(way(&both, "h.example", 443), url("http://b:2"));
-    assert_eq!(way(&both, "db.example", 5432), url("http://b:2"));
+    assert_eq!(way(&both, "h.example", 80), "http://a:1");
+    assert_eq!(way(&both, "h.example", 443), "http://b:2");
+    assert_eq!(way(&both, "db.example", 5432), "http://b:2");
     let all = [("ALL_PROXY", "socks5h://c:3"), ("HTTP_PROXY", "a:1")];
-    assert_eq!(way(&all, "h.example", 80), url("http://a:1"));
-    assert_eq!(way(&all, "h.example", 22), url("socks5://c:3"));
-    assert_eq!(way(&both[..1], "h.example", 443), None);
-    assert_eq!(way(&[], "h.example", 443), None);
+    assert_eq!(way(&all, "h.example", 80), "http://a:1");
+    assert_eq!(way(&all, "h.example", 22), "socks5://c:3");
+    assert_eq!(way(&both[..1], "h.example", 443), "direct");
+    assert_eq!(way(&[], "h.example", 443), "direct");
 }
 
 #[test]
 fn empty_variable_does_not_hide_other_spelling() {
     let set = [("HTTPS_PROXY", ""), ("https_proxy", "http://b:2")];
-    assert_eq!(way(&set, "h.example", 443), url("http://b:2"));
+    assert_eq!(way(&set, "h.example", 443), "http://b:2");
     let cgi = [("REQUEST_METHOD", "GET"), ("HTTPS_PROXY", "http://b:2")];
-    assert_eq!(way(&cgi, "h.example", 443), url("http://b:2"));
+    assert_eq!(way(&cgi, "h.example", 443), "http://b:2");
 }
 
 #[test]
@@ -55,7 +52,7 @@ fn default_port_follows_scheme() {
         ("http://[::1]:3128", "http://[::1]:3128"),
         ("http://me:secret@p.example:3128", "http://p.example:3128"),
     ] {
-        assert_eq!(way(&[("ALL_PROXY", typed)], "h.example", 443), url(shown));
+        assert_eq!(way(&[("ALL_PROXY", typed)], "h.example", 443), shown);
     }
 }
 
@@ -63,7 +60,7 @@ fn default_port_follows_scheme() {
 fn exceptions_are_reached_directly() {
     let no = "one.example, *.wild.example .dot.example port.example:8443,10.0.0.0/8 192.0.2.7:99,[2001:db8::1]:5,CASE.example";
     let set = [("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", no)];
-    let is_direct = |host: &str, port: u16| way(&set, host, port).is_none();
+    let is_direct = |host: &str, port: u16| way(&set, host, port) == "direct";
     for (host, port) in [
         ("one.example", 443),
         ("below.one.example", 5432),
@@ -93,7 +90,7 @@ fn exceptions_are_reached_directly() {
         assert!(!is_direct(host, port), "{host}:{port}");
     }
     let none = [("HTTPS_PROXY", "http://p:1"), ("no_proxy", "*")];
-    assert_eq!(way(&none, "h.example", 443), None);
+    assert_eq!(way(&none, "h.example", 443), "direct");
 }
 
 #[test]
@@ -254,7 +251,7 @@ fn socks_asks_for_name_or_address() {
 fn refusals_name_next_step() {
     let corrects = "the operator can correct HTTPS_PROXY, or leave the proxy out with \
                     --upstream-proxy off";
-    let long = [b"HTTP/1.1 200 OK\r\nA: ", &[b'x'; 17_000][..]].concat();
+    let long = format!("HTTP/1.1 200 OK\r\nA: {}", "x".repeat(17_000)).into_bytes();
     let cases: [(&str, &[u8], &str, String); 12] = [
         (
             "http://p:1",
