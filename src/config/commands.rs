@@ -405,7 +405,10 @@ fn command_variables(
             .iter()
             .filter_map(|name| Some((name.into(), world.variable(name)?))),
     );
-    let settings = usual.settings.iter().chain(GIT.iter().filter(|_| !world.own));
+    let settings = usual
+        .settings
+        .iter()
+        .chain(GIT.iter().filter(|_| !world.own));
     let unset = |(name, _): &&(&str, &str)| environment.iter().all(|(known, _)| known != name);
     let missing: Vec<_> = settings.filter(unset).collect();
     environment.extend(
