@@ -200,6 +200,7 @@ fn missing(config: &Config, scratch: &Scratch, tier: Tier) -> MissingOfMachine {
         files,
         path: sandbox.unseen_path.clone(),
         hosts: sandbox.configured_hosts(),
+        private: sandbox.definitions.private().to_vec(),
         hints: sandbox.definitions.hints().cloned().collect(),
     };
     MissingOfMachine::new(things, tier)

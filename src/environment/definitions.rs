@@ -231,6 +231,11 @@ impl Definitions {
         caches.map(|path| (path.trim_end_matches('/'), path.ends_with('/')))
     }
 
+    /// First parts below HOME that may hold passwords.
+    pub fn private(&self) -> &[String] {
+        &self.read.private
+    }
+
     /// Notes on failed commands.
     pub fn hints(&self) -> impl Iterator<Item = &Hint> {
         self.read.hint.iter().map(|(_, hint)| hint)

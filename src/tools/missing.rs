@@ -44,6 +44,8 @@ pub struct MissingThings {
     pub path: Vec<String>,
     /// Hosts that the operator's configuration names.
     pub hosts: Vec<String>,
+    /// First parts below HOME that may hold passwords.
+    pub private: Vec<String>,
     /// Notes on outputs.
     pub hints: Vec<Hint>,
 }
@@ -58,7 +60,7 @@ pub struct MissingOfMachine {
 }
 
 impl MissingOfMachine {
-    /// Nothing was told yet to the commands of this tier.
+    /// Returns the state of a new server, for commands of this tier.
     pub fn new(things: MissingThings, tier: Tier) -> Self {
         // Landlock leaves the names and takes the content.
         let lost_program_codes = if tier == Tier::Landlock {
@@ -146,15 +148,25 @@ impl MissingOfMachine {
                 (!below.is_empty() && watch.lacks(Path::new(below))).then_some(below)
             })
         })?;
-        let place: Vec<&str> = below.split('/').take(2).collect();
-        let what = format!("~/{}", place.join("/"));
+        let first = below.split('/').next().unwrap_or_default();
+        let is_private = self.things.private.iter().any(|known| known == first);
+        let what = if is_private {
+            format!("~/{first}")
+        } else {
+            let place: Vec<&str> = below.split('/').take(2).collect();
+            format!("~/{}", place.join("/"))
+        };
         self.is_first(&what).then(|| {
             let shown = show_path(Path::new(&what)).into_owned();
+            let (why, flag) = if is_private {
+                ("since it may hold passwords", None)
+            } else {
+                ("and --system can show a directory", Some("--system"))
+            };
             let note = format!(
-                "{home} is a private HOME without the operator's files: what the operator has at {shown} is not seen; \
-                 --system shows a directory"
+                "{home} is a private HOME: commands do not have the operator's {shown}, {why}"
             );
-            let flag = Some("--system".to_owned());
+            let flag = flag.map(str::to_owned);
             let missing = Missing {
                 what,
                 without: Vec::new(),

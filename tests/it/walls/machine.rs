@@ -169,8 +169,7 @@ fn missing_login_is_told_once_to_failed_command() {
         let place = walls.sh("echo \"no such file: $HOME/.cache/tool/x-1\"; false");
         assert!(
             place.text.contains(
-                "is a private HOME without the operator's files: what the operator has at ~/.cache/tool is not seen; \
-                 --system shows a directory]"
+                "is a private HOME: commands do not have the operator's ~/.cache/tool, and --system can show a directory]"
             ),
             "{place:?}"
         );
