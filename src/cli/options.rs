@@ -301,7 +301,7 @@ pub struct NetworkArgs {
     /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`]
     ///
     /// URL begins with http://, https:// or socks5://. Hosts in `NO_PROXY` are reached without it.
-    /// A URL with a password lies in a file of mode 0600, which file:PATH names, or in the variable.
+    /// A URL with a password lies in a file of mode 0600, which `file:PATH` names, or in the variable.
     /// Commands need no proxy settings, and get none.
     #[arg(long, help_heading = WALLS, value_name = "URL|file:PATH|off", hide_short_help = true)]
     pub upstream_proxy: Option<String>,

@@ -216,7 +216,7 @@ impl SandboxConfig {
             whole: world.own,
             ..env_rules(options, profile, &found, &roots, mode)?
         };
-        let world = &world.with_path(programs.path);
+        let world = &world.with_path(&programs.path);
         let kept: &[&str] = match (mode, private_home) {
             (Sandbox::Off, _) => &["HOME", "TMPDIR"],
             (_, false) => &["HOME"],

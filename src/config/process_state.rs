@@ -30,9 +30,9 @@ impl ProcessState {
     }
 
     /// Returns the same state with these entries of PATH, unless there are none.
-    pub(super) fn with_path(&self, entries: Vec<PathBuf>) -> Self {
+    pub(super) fn with_path(&self, entries: &[PathBuf]) -> Self {
         let mut vars = self.vars.clone();
-        if let Ok(path) = std::env::join_paths(&entries)
+        if let Ok(path) = std::env::join_paths(entries)
             && !entries.is_empty()
         {
             for (_, value) in vars.iter_mut().filter(|(name, _)| name == "PATH") {

@@ -3,6 +3,10 @@
 //!
 //! It becomes a file, since variables (`GIT_CONFIG_COUNT`) would win over a repository's own
 //! configuration (git-config(1), "Environment").
+#![expect(
+    clippy::disallowed_methods,
+    reason = "files of the operator, read when the server starts"
+)]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

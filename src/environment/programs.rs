@@ -3,6 +3,10 @@
 //! A program counts without a question if an installer put it there: a binary, or a script of a
 //! package. A script of the system's interpreter is somebody's own and may hold a token, so it is
 //! left out.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "files of the operator, read when the server starts"
+)]
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -16,7 +20,7 @@ use crate::toolchains::Visible;
 
 /// Most names of a PATH entry that are looked at.
 const MAX_NAMES: usize = 4096;
-/// Most links on the way to a program, as in the kernel (path_resolution(7)).
+/// Most links on the way to a program, as in the kernel (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;
 /// Bytes at the start of a program that tell its type and interpreter.
 const HEAD_BYTES: usize = 512;
@@ -149,17 +153,14 @@ impl ProgramSearch<'_> {
             let Some(resolved) = self.resolve(&place) else {
                 continue;
             };
-            match self.needs(&resolved.file, 0) {
-                Some(needs) => {
-                    packages.extend(needs);
-                    pieces.extend(resolved.links);
-                    pieces.push(resolved.file);
-                }
-                None => {
-                    is_whole = false;
-                    if is_script(&resolved.file) {
-                        programs.left_out.push(place);
-                    }
+            if let Some(needs) = self.needs(&resolved.file, 0) {
+                packages.extend(needs);
+                pieces.extend(resolved.links);
+                pieces.push(resolved.file);
+            } else {
+                is_whole = false;
+                if is_script(&resolved.file) {
+                    programs.left_out.push(place);
                 }
             }
         }
@@ -355,7 +356,7 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     let first = lines.next()?;
     let word = |line: &[u8]| {
         let word = line
-            .split(|byte| byte.is_ascii_whitespace())
+            .split(u8::is_ascii_whitespace)
             .find(|word| !word.is_empty())?;
         Some(PathBuf::from(OsStr::from_bytes(word)))
     };

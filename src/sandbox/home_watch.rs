@@ -1,4 +1,8 @@
 //! Watch of files in the private HOME that stand for the operator's: which of them commands opened.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the private directory is the program's own"
+)]
 
 use std::ffi::{OsStr, OsString};
 use std::io;

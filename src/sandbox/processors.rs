@@ -77,7 +77,9 @@ mod tests {
     fn processors_are_chosen_of_own_ones() {
         let set = |numbers: &[usize]| {
             let mut set = CpuSet::new();
-            numbers.iter().for_each(|number| set.set(*number));
+            for number in numbers {
+                set.set(*number);
+            }
             set
         };
         let mask = set(&[1, 3, 5]);

@@ -78,7 +78,13 @@ impl MissingOfMachine {
     /// Flags for the hosts that the operator's configuration names; empty if there are none.
     pub(crate) fn host_flags(&self) -> String {
         let hosts = self.things.hosts.iter().take(MAX_HOSTS);
-        hosts.map(|host| format!("--allow-host {host}, ")).collect()
+        let mut flags = String::new();
+        for host in hosts {
+            flags.push_str("--allow-host ");
+            flags.push_str(host);
+            flags.push_str(", ");
+        }
+        flags
     }
 
     /// Returns true the first time that it is called with this text.

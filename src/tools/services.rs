@@ -18,7 +18,7 @@ use replay_network::upstream_proxy::UpstreamProxy;
 use replay_proxy::{Gate, Publisher, SshAgent};
 use replay_python::Sessions;
 use replay_sandbox::exec::{BackgroundCommands, Foreground, Launcher, Logs, Slots};
-use replay_sandbox::{Cache, Scratch, Tier, WallStatus};
+use replay_sandbox::{Cache, RawString, Scratch, Tier, WallStatus};
 use replay_search::memory::Memory;
 use replay_testrun::History;
 
@@ -155,7 +155,7 @@ impl Commands {
     pub fn home(&self) -> Option<&Path> {
         let home = self.standing.home.as_ref();
         home.filter(|_| self.standing.private_home)
-            .map(|home| home.as_path())
+            .map(RawString::as_path)
     }
 
     /// Rules that refuse all commands for this reason.

@@ -178,7 +178,9 @@ mod tests {
             "[a]\nb = \\\"x\\\\y\\n\nc = one \\\ntwo\nd =  \"  e \"  f   \ng=\n",
             "\u{feff}[a]\r\nb = c\r\n; d\r\n# e\r\n[f]\tg = h#i\n",
         ] {
+            #[expect(clippy::disallowed_methods, reason = "a test lays out a file")]
             std::fs::write(&path, text).unwrap();
+            #[expect(clippy::disallowed_methods, reason = "a test asks git itself")]
             let git = std::process::Command::new("git")
                 .args(["config", "--list", "--null", "--file"])
                 .arg(&path)

@@ -19,7 +19,7 @@ pub(crate) fn read(format: Format, text: &str) -> Result<Value, String> {
         Format::Toml => toml_edit::de::from_str(text).map_err(|_| "it is no TOML")?,
         Format::Json => serde_json::from_str(text).map_err(|_| "it is no JSON")?,
         Format::Yaml => {
-            if text.lines().all(|line| is_nothing(line)) {
+            if text.lines().all(is_nothing) {
                 return Ok(Value::Object(serde_json::Map::new()));
             }
             serde_saphyr::from_str(text).map_err(|_| "it is no YAML that can be read here")?

@@ -36,13 +36,12 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
                 add_text(&mut open, &text);
             }
             Event::GeneralRef(entity) => {
-                let resolved = match entity.resolve_char_ref() {
-                    Ok(Some(char)) => char.to_string(),
-                    _ => {
-                        let name = entity.decode().map_err(|_| "it is not UTF-8")?;
-                        let known = resolve_predefined_entity(&name);
-                        known.ok_or("it has entities of its own")?.to_owned()
-                    }
+                let resolved = if let Ok(Some(char)) = entity.resolve_char_ref() {
+                    char.to_string()
+                } else {
+                    let name = entity.decode().map_err(|_| "it is not UTF-8")?;
+                    let known = resolve_predefined_entity(&name);
+                    known.ok_or("it has entities of its own")?.to_owned()
                 };
                 add_text(&mut open, &resolved);
             }

@@ -211,7 +211,7 @@ fn installed_packages_are_known() {
     });
 }
 
-/// The recipes of docs/services.md as an ordinary user, whom PostgreSQL demands.
+/// The recipes of docs/services.md as an ordinary user, since a database server refuses root.
 #[test]
 fn recipes_of_services_run() {
     let text = include_str!("../../../docs/services.md");
