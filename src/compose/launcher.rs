@@ -201,7 +201,12 @@ fn missing(config: &Config, scratch: &Scratch, tier: Tier) -> MissingOfMachine {
         path: sandbox.unseen_path.clone(),
         hosts: sandbox.configured_hosts(),
         private: sandbox.definitions.private().to_vec(),
-        hints: sandbox.definitions.hints().cloned().collect(),
+        hints: sandbox
+            .definitions
+            .hints()
+            .filter(|hint| !hint.loopback || sandbox.network != replay_sandbox::Network::Host)
+            .cloned()
+            .collect(),
     };
     MissingOfMachine::new(things, tier)
 }

@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::text::escape::show_path;
 use replay_environment::toolchains::{self, Surroundings, Toolchains};
 use replay_environment::{
-    Definitions, EnvRules, HomeFile, Machine, ProgramSearch, Programs, Visible,
+    Definitions, EnvRules, HomeFile, Machine, ProgramSearch, Programs, Visible, read_configuration,
 };
 use replay_network::rules::{CredentialTarget, Credentials};
 use replay_sandbox::is_below_link;
@@ -22,6 +22,8 @@ use crate::secrets::is_led_by_agents;
 /// Source of a visible directory: a flag or the profile.
 const BY_FLAG: &str = "--system";
 const BY_PROFILE: &str = "`system` of the profile";
+/// Largest file of certificates that commands see, in bytes.
+const MAX_CERTIFICATES_BYTES: u64 = 4 * 1024 * 1024;
 /// The operator's additions to the table of ecosystems, below the directory of configuration.
 const DEFINITIONS: &str = "replay/environment.toml";
 
@@ -112,6 +114,13 @@ impl VisibleMachine {
         found.system.retain(|seen| is_shown(&seen.path));
         found.cargo_home = found.cargo_home.filter(|place| is_shown(place));
         if self.scope != EnvironmentScope::None && private_home {
+            let files = self.definitions.certificates().iter();
+            let files = files.filter_map(|name| Some(PathBuf::from(world.variable(name)?)));
+            let files = files.filter(|file| is_shown(file) && holds_only_certificates(file));
+            found.system.extend(files.map(|path| Visible {
+                path,
+                why: "certificates".into(),
+            }));
             let search = ProgramSearch {
                 definitions: &self.definitions,
                 home,
@@ -145,7 +154,7 @@ fn definitions(world: &ProcessState, roots: &[PathBuf]) -> Result<Definitions> {
     if is_led_by_agents(&file, roots) {
         bail!("`{shown}` lies in an allowed directory, where an agent can change it; move it");
     }
-    let text = std::fs::read_to_string(&file).with_context(|| format!("`{shown}`"))?;
+    let text = read_configuration(&file).map_err(|why| anyhow!("`{shown}`: {why}"))?;
     Definitions::embedded()
         .with(&text)
         .with_context(|| format!("`{shown}`"))
@@ -210,6 +219,25 @@ pub(super) fn shown(world: &ProcessState, paths: &[PathBuf]) -> Vec<String> {
         show_path(&path).into_owned()
     };
     paths.iter().map(shown).collect()
+}
+
+/// Returns true for a file that is nothing but certificates (PEM).
+#[expect(clippy::disallowed_methods, reason = "a file of the operator's")]
+fn holds_only_certificates(path: &Path) -> bool {
+    let is_small = std::fs::metadata(path)
+        .is_ok_and(|found| found.is_file() && found.len() <= MAX_CERTIFICATES_BYTES);
+    let text = Some(path)
+        .filter(|path| path.is_absolute() && is_small)
+        .and_then(|path| std::fs::read_to_string(path).ok());
+    text.is_some_and(|text| {
+        let mut kinds = text
+            .split("-----BEGIN ")
+            .skip(1)
+            .map(|rest| rest.split("-----").next());
+        let is_certificate =
+            |kind: Option<&str>| kind.is_some_and(|kind| kind.ends_with("CERTIFICATE"));
+        text.contains("-----BEGIN ") && kinds.all(is_certificate)
+    })
 }
 
 fn is_link(place: &Path) -> bool {

@@ -13,15 +13,17 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use serde_json::{Map, Value};
 
-use crate::address::{self, is_token};
+use crate::address::{self, has_token};
 use crate::definitions::{Configuration, Definitions, Format, KeyLists};
-use crate::glob::any_matches;
+use crate::glob::{any_matches, matches};
 use crate::{formats, variables};
 
 /// Largest configuration file that is read, in bytes.
 pub(crate) const MAX_CONFIGURATION_BYTES: u64 = 1024 * 1024;
 /// Longest name of a key in messages, in bytes.
-const MAX_KEY_BYTES: usize = 100;
+const MAX_KEY_BYTES: usize = 80;
+/// Most addresses of a file that are reported.
+const MAX_ADDRESSES: usize = 64;
 
 /// The operator's machine, from which [`HomeFile`]s are made. Closures decide what commands see.
 pub struct Machine<'a> {
@@ -117,6 +119,12 @@ pub struct MissingKeys {
 }
 
 impl MissingKeys {
+    /// Iterates over the hosts of the addresses, with their ports.
+    pub fn hosts(&self) -> impl Iterator<Item = &str> {
+        let origins = self.addresses.iter().map(|address| origin(address));
+        origins.filter_map(|origin| Some(origin.split_once("://")?.1))
+    }
+
     /// Describes for an agent what commands lack of the file at `path` below HOME, and the next
     /// step.
     pub fn describe(&self, path: &str) -> String {
@@ -134,13 +142,17 @@ impl MissingKeys {
         if self.keys.len() > 1 {
             let _ = write!(text, " and {} more", self.keys.len() - 1);
         }
-        if let Some(address) = self.addresses.first() {
-            let _ = write!(
+        let _ = match self.addresses.first() {
+            Some(address) => write!(
                 text,
-                ": the operator can give it with --credential NAME=... --for '{}/**'",
-                address.trim_end_matches('/')
-            );
-        }
+                ": the operator can give it with --credential NAME=env:NAME --for '{}/**'",
+                origin(address)
+            ),
+            None => write!(
+                text,
+                ": if its tool reads it from a variable, the operator can give that with --credential"
+            ),
+        };
         text
     }
 }
@@ -204,7 +216,14 @@ impl Machine<'_> {
             file.text = formats::write(configuration.format, &value);
         }
         file.passed = filter.passed;
-        file.hosts = filter.hosts;
+        file.hosts = filter.hosts();
+        for address in &mut filter.addresses {
+            // Npm's key has no scheme; that of a registry at the same host counts.
+            let plain = address.replacen("https://", "http://", 1);
+            if filter.origins.iter().any(|known| known == origin(&plain)) {
+                *address = plain;
+            }
+        }
         file.left_out = filter.left_out;
         file.missing = (!filter.keys.is_empty()).then_some(MissingKeys {
             keys: filter.keys,
@@ -215,8 +234,19 @@ impl Machine<'_> {
     }
 }
 
+/// Returns scheme, host and port of an address, without what cargo and pip put before the scheme.
+fn origin(address: &str) -> &str {
+    let address = ["sparse+", "git+"]
+        .iter()
+        .find_map(|prefix| address.strip_prefix(prefix))
+        .unwrap_or(address);
+    let host = address.find("://").map_or(0, |at| at + 3);
+    let end = address[host..].find('/');
+    end.map_or(address, |end| &address[..host + end])
+}
+
 /// Reads a small regular file. Fails with the reason in a few words.
-pub(crate) fn read(path: &Path) -> Result<String, String> {
+pub fn read(path: &Path) -> Result<String, String> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(CWD, path, flags, Mode::empty())
         .map_err(|errno| std::io::Error::from(errno).to_string())?;
@@ -241,7 +271,8 @@ pub(crate) struct KeyFilter<'a> {
     lists: KeyLists,
     expands: bool,
     pub(crate) passed: usize,
-    pub(crate) hosts: Vec<String>,
+    /// Scheme and host of each address in them.
+    pub(crate) origins: Vec<String>,
     pub(crate) left_out: Vec<String>,
     /// Keys with secrets.
     pub(crate) keys: Vec<String>,
@@ -263,11 +294,20 @@ impl<'a> KeyFilter<'a> {
             lists,
             expands,
             passed: 0,
-            hosts: Vec::new(),
+            origins: Vec::new(),
             left_out: Vec::new(),
             keys: Vec::new(),
             addresses: Vec::new(),
         }
+    }
+
+    /// Returns the hosts of all addresses, with their ports.
+    fn hosts(&self) -> Vec<String> {
+        let hosts = self.origins.iter().filter_map(|origin| {
+            let host = origin.split_once("://")?.1;
+            (!host.is_empty()).then(|| host.to_owned())
+        });
+        hosts.collect()
     }
 
     /// Returns what commands get of the value at a path of keys, joined by `.`.
@@ -330,12 +370,16 @@ impl<'a> KeyFilter<'a> {
         let is_in = |globs: &[String]| any_matches(globs, path.as_bytes());
         let lists = [&self.lists.keys, &self.lists.paths, &self.lists.programs];
         let [is_key, is_path, is_program] = lists.map(|globs| is_in(globs));
+        let is_secret = |glob: &String| glob != "*" && matches(glob, path.as_bytes());
+        if self.lists.secrets.iter().any(is_secret) || self.is_named_secret(path) {
+            return self.pass_secret(path);
+        }
         if !is_key && !is_path && !is_program {
-            if is_in(&self.lists.secrets) {
-                return self.pass_secret(path);
-            }
             self.leave_out(path);
             return Passed::Nothing;
+        }
+        if address::clean(path, &|_| None).is_none_or(|clean| clean.text != path) {
+            return self.refuse(path);
         }
         let Some(text) = self.expanded(text) else {
             return self.refuse(path);
@@ -347,11 +391,19 @@ impl<'a> KeyFilter<'a> {
                 None => self.refuse(path),
             };
         }
-        if (is_path && is_seen()) || (is_program && self.has_program(&text)) {
+        let is_there = (is_path && is_seen()) || (is_program && self.has_program(&text));
+        if is_there && address::clean(&text, &|_| None).is_some() {
             return self.take(text);
         }
         self.leave_out(path);
         Passed::Nothing
+    }
+
+    /// Returns true if the name of a key is that of a secret, and no definition has the whole name.
+    fn is_named_secret(&self, path: &str) -> bool {
+        let name = path.rsplit('.').next().unwrap_or(path).replace('-', "_");
+        let is_whole = self.lists.keys.iter().any(|key| key == path);
+        !is_whole && variables::is_sensitive(self.machine.definitions, name.as_ref())
     }
 
     fn take(&mut self, text: String) -> Passed {
@@ -359,22 +411,20 @@ impl<'a> KeyFilter<'a> {
         Passed::Value(Value::String(text))
     }
 
-    /// Takes logins out of a text; `None` if it may hold a token.
+    /// Takes logins out of a text; `None` if it may hold a secret.
     pub(crate) fn clean(&mut self, path: &str, text: &str) -> Option<String> {
-        let is_certificate = text.trim_start().starts_with("-----BEGIN CERTIFICATE-----");
-        let without_addresses = text.split_whitespace().filter(|word| !word.contains("://"));
-        let holds_token = without_addresses.clone().any(is_token);
-        if (holds_token && !is_certificate) || text.contains("PRIVATE KEY") {
-            return None;
+        if is_certificates(text) {
+            return Some(text.to_owned());
         }
         let clean = address::clean(text, self.machine.stand_in)?;
-        for host in clean.hosts {
-            if !host.is_empty() && !self.hosts.contains(&host) {
-                self.hosts.push(host);
+        for origin in clean.origins {
+            if self.origins.len() < MAX_ADDRESSES && !self.origins.contains(&origin) {
+                self.origins.push(origin);
             }
         }
         for address in clean.stripped {
-            if (self.machine.stand_in)(&address).is_none() {
+            let has_room = self.addresses.len() < MAX_ADDRESSES;
+            if has_room && (self.machine.stand_in)(&address).is_none() {
                 self.keys.push(format!("the login in {}", shortened(path)));
                 self.addresses.push(address);
             }
@@ -447,12 +497,21 @@ impl<'a> KeyFilter<'a> {
     }
 }
 
-/// Name of a key for messages.
-fn shortened(path: &str) -> String {
-    let name: String = path.chars().filter(|char| !char.is_control()).collect();
-    match name.char_indices().nth(MAX_KEY_BYTES) {
-        Some((at, _)) => format!("{}...", &name[..at]),
-        None => name,
+/// Returns true for a text of nothing but certificates (PEM).
+fn is_certificates(text: &str) -> bool {
+    const BEGIN: &str = "-----BEGIN ";
+    let mut kinds = text.split(BEGIN).skip(1);
+    text.trim_start().starts_with(BEGIN) && kinds.all(|kind| kind.starts_with("CERTIFICATE-----"))
+}
+
+/// Name of a key for messages, unless it may hold a secret itself.
+pub(crate) fn shortened(path: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "@/:._-*".contains(char);
+    let is_login = path.contains('@') && !path.starts_with('@');
+    if path.chars().all(is_plain) && !has_token(path) && !is_login && path.len() <= MAX_KEY_BYTES {
+        path.to_owned()
+    } else {
+        "another key".to_owned()
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) struct Document {
 pub(crate) struct VariableLists {
     pub(crate) words: Vec<String>,
     pub(crate) paths: Vec<String>,
+    pub(crate) certificates: Vec<String>,
     pub(crate) addresses: Vec<String>,
     pub(crate) sensitive: Vec<String>,
 }
@@ -145,8 +146,27 @@ pub(crate) enum Format {
 #[serde(deny_unknown_fields)]
 pub struct Hint {
     /// Texts of an output, of which one is enough.
-    pub texts: Vec<String>,
+    texts: Vec<String>,
+    /// Further texts, of which one is enough, if there are some.
+    #[serde(default)]
+    with: Vec<String>,
+    /// True for commands with a loopback of their own alone.
+    #[serde(default)]
+    pub loopback: bool,
     pub note: String,
+}
+
+impl Hint {
+    /// Returns true if the hint is for this output.
+    pub fn is_for(&self, output: &str) -> bool {
+        let has = |text: &String| output.contains(text);
+        self.texts.iter().any(has) && (self.with.is_empty() || self.with.iter().any(has))
+    }
+
+    /// Returns the thing that it is about.
+    pub fn about(&self) -> &str {
+        self.texts.first().map_or("", String::as_str)
+    }
 }
 
 /// Patterns of keys, by the condition for passing one.
@@ -229,6 +249,11 @@ impl Definitions {
     pub fn caches(&self) -> impl Iterator<Item = (&str, bool)> {
         let caches = self.read.caches.iter();
         caches.map(|path| (path.trim_end_matches('/'), path.ends_with('/')))
+    }
+
+    /// Variables that name files of certificates.
+    pub fn certificates(&self) -> &[String] {
+        &self.read.variables.certificates
     }
 
     /// First parts below HOME that may hold passwords.

@@ -15,14 +15,19 @@ use std::path::{Path, PathBuf};
 use replay_base::text::git_config::each_variable;
 
 use crate::address;
-use crate::configuration::{HomeFile, KeyFilter, Machine, MissingKeys, read};
+use crate::configuration::{HomeFile, KeyFilter, Machine, MissingKeys, read, shortened};
 use crate::definitions::KeyLists;
 
 /// Deepest `include` that is followed, as in git (`MAX_INCLUDE_DEPTH` in its config.c).
 const MAX_INCLUDE_DEPTH: usize = 10;
+/// Most files that are read.
+const MAX_READ_FILES: usize = 64;
 /// Most files that included and ignore files become.
 const MAX_FILES: usize = 64;
 const TITLE: &str = "git";
+/// Thing that commands lack, for the sentence of an alias that runs a shell.
+const ALIAS: &str =
+    "this alias of the operator, since it runs a shell; give its commands themselves";
 const GLOBAL: &str = ".gitconfig";
 /// Default places of ignore and attributes files, below the configuration directory and below HOME.
 const DEFAULT_FILES: [&str; 2] = ["git/ignore", "git/attributes"];
@@ -52,6 +57,7 @@ pub(crate) fn home_files(machine: &Machine<'_>) -> Vec<HomeFile> {
         filter: KeyFilter::new(machine, machine.definitions.document().git.clone(), false),
         files: Vec::new(),
         open: Vec::new(),
+        read: 0,
         fault: None,
     };
     let (mut text, mut found) = (Text::default(), None);
@@ -63,9 +69,7 @@ pub(crate) fn home_files(machine: &Machine<'_>) -> Vec<HomeFile> {
     }
     for file in DEFAULT_FILES {
         let source = directory.join(file);
-        if writer.is_there(&source)
-            && let Ok(text) = read(&source)
-        {
+        if let Some(text) = writer.read_list(&source) {
             writer.put(format!(".config/{file}"), &source, text);
         }
     }
@@ -98,6 +102,8 @@ struct Writer<'a> {
     files: Vec<HomeFile>,
     /// Files that are being read, of which none includes itself.
     open: Vec<PathBuf>,
+    /// Number of files that were read.
+    read: usize,
     fault: Option<String>,
 }
 
@@ -108,6 +114,11 @@ impl Writer<'_> {
 
     /// Adds what commands get of a file.
     fn add_file(&mut self, source: &Path, to: &mut Text) {
+        self.read += 1;
+        if self.read > MAX_READ_FILES {
+            self.fault = Some("it includes too many files".to_owned());
+            return;
+        }
         let text = match read(source) {
             Ok(text) => text,
             Err(fault) => {
@@ -120,6 +131,13 @@ impl Writer<'_> {
         let lacking = self.lacking_filters(&settings);
         let mut refused = BTreeSet::new();
         for setting in &settings {
+            let is_clean = |text: &String| {
+                address::clean(text, &|_| None).is_some_and(|clean| clean.text == *text)
+            };
+            if setting.section != "url" && !setting.subsection.iter().all(is_clean) {
+                self.filter.left_out.push(setting.key());
+                continue;
+            }
             match (setting.section.as_str(), &setting.subsection) {
                 ("include" | "includeif", _) if setting.name == "path" => {
                     self.include(setting, source, to);
@@ -182,12 +200,29 @@ impl Writer<'_> {
         }
     }
 
+    /// Reads an ignore or attributes file without its comments; `None` if it may hold secrets.
+    fn read_list(&self, source: &Path) -> Option<String> {
+        let private = self.machine.definitions.private();
+        let is_private =
+            |name: &String| name != ".config" && source.starts_with(self.machine.home.join(name));
+        if private.iter().any(is_private) || !self.is_there(source) {
+            return None;
+        }
+        let text = read(source).ok()?;
+        let mut kept = String::new();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            if address::clean(line, &|_| None).is_some() {
+                kept.push_str(line);
+                kept.push('\n');
+            }
+        }
+        Some(kept)
+    }
+
     /// Copies an ignore or attributes file.
     fn add_list(&mut self, setting: &Setting, from: &Path, to: &mut Text) {
         let source = self.absolute(&setting.value, from);
-        if let Some(text) = Some(&source)
-            .filter(|source| self.is_there(source))
-            .and_then(|source| read(source).ok())
+        if let Some(text) = self.read_list(&source)
             && let Some(place) = self.put_numbered(&source, text)
         {
             self.filter.passed += 1;
@@ -225,9 +260,18 @@ impl Writer<'_> {
         let key = setting.key();
         let is_in = |globs: &[String]| globs.iter().any(|glob| setting.has_key(glob));
         let is_identity = ["user", "author", "committer"].contains(&setting.section.as_str());
+        if setting.section == "alias" && setting.value.trim_start().starts_with('!') {
+            self.filter.left_out.push(key);
+            let fails = format!("!echo 'replay: commands do not have {ALIAS}' >&2; false");
+            return to.add(
+                "alias",
+                setting.subsection.as_deref(),
+                &setting.name,
+                &fails,
+            );
+        }
         let is_passed = if is_in(&lists.keys) {
-            let runs = setting.section == "alias" && setting.value.trim_start().starts_with('!');
-            !runs && (self.machine.has_identity || !is_identity)
+            self.machine.has_identity || !is_identity
         } else if is_in(&lists.addresses) {
             return self.add_address(setting, to);
         } else {
@@ -258,9 +302,7 @@ impl Writer<'_> {
         match (base, value) {
             (Some(base), Some(value)) => {
                 if !base.stripped.is_empty() && base.text == base.stripped.concat() {
-                    self.filter
-                        .keys
-                        .push(format!("the login in url.{}", base.text));
+                    self.filter.keys.push("the login in url.*".to_owned());
                     self.filter.addresses.extend(base.stripped);
                 }
                 self.write(setting, Some(&base.text), &value, to);
@@ -276,13 +318,7 @@ impl Writer<'_> {
 
     fn leave_out(&mut self, setting: &Setting, lists: &KeyLists, key: &str) {
         let is_secret = lists.secrets.iter().any(|glob| setting.has_key(glob));
-        // A login may stand in the subsection.
-        let key = match &setting.subsection {
-            Some(subsection) if subsection.contains('@') => {
-                format!("{}.*.{}", setting.section, setting.name)
-            }
-            _ => key.to_owned(),
-        };
+        let key = key.to_owned();
         if is_secret {
             self.filter.keys.push(key);
         } else {
@@ -337,12 +373,11 @@ fn refuse_filter(driver: &str, settings: &[Setting], to: &mut Text) {
 }
 
 impl Setting {
-    /// Key as git config --list has it.
+    /// Key for messages, without its subsection.
     fn key(&self) -> String {
-        match &self.subsection {
-            Some(subsection) => format!("{}.{subsection}.{}", self.section, self.name),
-            None => format!("{}.{}", self.section, self.name),
-        }
+        // A secret may stand in the subsection.
+        let middle = if self.subsection.is_some() { ".*" } else { "" };
+        shortened(&format!("{}{middle}.{}", self.section, self.name))
     }
 
     /// Returns true if a pattern `section.name` or `section.*.name` matches. A `*` in the name stands

@@ -15,11 +15,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
+use crate::configuration::read;
 use crate::definitions::Definitions;
 use crate::toolchains::Visible;
 
 /// Most names of a PATH entry that are looked at.
-const MAX_NAMES: usize = 4096;
+const MAX_NAMES: usize = 1024;
 /// Most links on the way to a program, as in the kernel (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;
 /// Bytes at the start of a program that tell its type and interpreter.
@@ -35,6 +36,8 @@ const PROJECT_MARKS: [&str; 7] = [
     "Cargo.toml",
     "pyproject.toml",
 ];
+/// File of a virtual environment (<https://docs.python.org/3/library/venv.html>).
+const ENVIRONMENT_MARK: &str = "pyvenv.cfg";
 /// Reasons of [`Visible`].
 const WHY_DIRECTORY: &str = "PATH";
 const WHY_PACKAGE: &str = "package of a program of PATH";
@@ -75,7 +78,7 @@ impl Programs {
     }
 }
 
-/// A program: its file without links, and the links on the way to it.
+/// A path without links, and the links on the way to it.
 struct Resolved {
     file: PathBuf,
     links: Vec<PathBuf>,
@@ -108,27 +111,25 @@ impl ProgramSearch<'_> {
             }
             return;
         }
-        let Ok(real) = fs::canonicalize(entry) else {
+        let Some(Resolved { file: real, .. }) = self.resolve(entry) else {
             return;
         };
-        let Ok(stat) = fs::metadata(&real) else {
-            return;
-        };
-        if !stat.is_dir() || programs.path.contains(&real) {
+        if !real.is_dir() || programs.path.contains(&real) {
             return;
         }
         programs.path.push(real.clone());
         if is_known(&real) {
             return;
         }
-        if stat.mode() & 0o002 != 0 || !self.is_searched(&real) {
+        let is_open = fs::metadata(&real).is_ok_and(|stat| stat.mode() & 0o002 != 0);
+        if is_open || !self.is_searched(&real) {
             programs.add_unseen(entry);
             return;
         }
         self.add_directory(entry, &real, programs);
     }
 
-    /// Returns true for a directory below HOME that is no place of secrets.
+    /// Returns true for a path below HOME that is no place of secrets.
     fn is_searched(self, real: &Path) -> bool {
         let first = real
             .strip_prefix(self.home)
@@ -146,22 +147,19 @@ impl ProgramSearch<'_> {
             programs.add_unseen(entry);
             return;
         };
-        let (mut pieces, mut packages, mut is_whole) = (Vec::new(), Vec::new(), true);
+        let (mut pieces, mut packages) = (Vec::new(), Vec::new());
         let before = programs.left_out.len();
         for name in names.flatten().take(MAX_NAMES) {
             let place = real.join(name.file_name());
-            let Some(resolved) = self.resolve(&place) else {
+            let Some(resolved) = self.resolve(&place).filter(|found| found.file.is_file()) else {
                 continue;
             };
-            if let Some(needs) = self.needs(&resolved.file, 0) {
+            if let Some(needs) = self.needs(&resolved.file) {
                 packages.extend(needs);
                 pieces.extend(resolved.links);
-                pieces.push(resolved.file);
-            } else {
-                is_whole = false;
-                if is_script(&resolved.file) {
-                    programs.left_out.push(place);
-                }
+                pieces.extend(Some(resolved.file).filter(|file| !self.is_of_system(file)));
+            } else if is_script(&resolved.file) {
+                programs.left_out.push(place);
             }
         }
         if programs.left_out.len() > before {
@@ -171,17 +169,13 @@ impl ProgramSearch<'_> {
             path,
             why: WHY_DIRECTORY.into(),
         };
-        let mut found: Vec<Visible> = if is_whole {
-            vec![why(real.to_owned())]
-        } else {
-            Vec::new()
-        };
         packages.sort();
         packages.dedup();
-        found.extend(packages.into_iter().map(|path| Visible {
+        let packages = packages.into_iter().map(|path| Visible {
             path,
             why: WHY_PACKAGE.into(),
-        }));
+        });
+        let mut found: Vec<Visible> = packages.collect();
         pieces.sort();
         pieces.dedup();
         found.extend(pieces.into_iter().map(why));
@@ -200,7 +194,7 @@ impl ProgramSearch<'_> {
     /// Follows the links of a path one by one; `None` if it leads into an allowed directory, where
     /// an agent may change it, or nowhere.
     fn resolve(self, path: &Path) -> Option<Resolved> {
-        let mut links = Vec::new();
+        let (mut links, mut followed) = (Vec::new(), 0);
         let mut real = PathBuf::from("/");
         let parts = |path: &Path| -> Vec<PathBuf> {
             let parts = path.components().rev();
@@ -221,46 +215,46 @@ impl ProgramSearch<'_> {
             if !stat.is_symlink() {
                 continue;
             }
-            if links.len() == MAX_LINKS {
+            if followed == MAX_LINKS {
                 return None;
             }
-            links.push(real.clone());
+            // Commands have the system's own links.
+            if !self.is_of_system(&real) {
+                links.push(real.clone());
+            }
+            followed += 1;
             rest.extend(parts(&fs::read_link(&real).ok()?));
             real.pop();
         }
-        let is_file = fs::metadata(&real).ok()?.is_file();
-        is_file.then_some(Resolved { file: real, links })
+        Some(Resolved { file: real, links })
     }
 
     /// Returns the directories that a program needs around it; `None` if commands do not see it: it
-    /// is no program, or somebody's own script.
-    fn needs(self, file: &Path, depth: usize) -> Option<Vec<PathBuf>> {
+    /// is no program, lies in a place of secrets, or is somebody's own script.
+    fn needs(self, file: &Path) -> Option<Vec<PathBuf>> {
         if self.is_of_system(file) {
             return Some(Vec::new());
         }
+        if !self.is_searched(file) {
+            return None;
+        }
         let head = head(file)?;
-        let package = self.package(file);
         if head.starts_with(ELF) {
-            return Some(package);
+            let package = self.modules(file).or_else(|| self.environment(file));
+            return Some(package.unwrap_or_else(|| self.prefix(file)));
         }
         let interpreter = interpreter(&head)?;
-        // An interpreter of a package needs that package too.
-        let of_interpreter = match Some(interpreter.as_path())
-            .filter(|path| depth == 0 && !self.is_of_system(path))
-            .and_then(|path| self.resolve(path))
-        {
-            Some(resolved) => {
-                let mut needs = self.needs(&resolved.file, depth + 1)?;
-                // The environment of the interpreter is named by the link in it.
-                needs.extend(self.package(&interpreter));
-                needs.extend(resolved.links);
-                needs.push(resolved.file);
-                needs
-            }
-            None => Vec::new(),
-        };
-        let is_installed = self.with_scripts || !package.is_empty() || !of_interpreter.is_empty();
-        is_installed.then(|| [package, of_interpreter].concat())
+        if let Some(modules) = self.modules(file) {
+            return Some(modules);
+        }
+        let environment = self.environment(file);
+        let is_of_environment = environment
+            .iter()
+            .flatten()
+            .any(|dir| interpreter.starts_with(dir));
+        environment
+            .filter(|_| is_of_environment)
+            .or_else(|| self.with_scripts.then(Vec::new))
     }
 
     fn is_of_system(self, path: &Path) -> bool {
@@ -268,53 +262,75 @@ impl ProgramSearch<'_> {
         system.iter().any(|known| path.starts_with(known))
     }
 
-    /// Returns the directories of the package of a file, if it is in one.
-    fn package(self, file: &Path) -> Vec<PathBuf> {
+    /// Returns the outermost `node_modules` around a file of an installed package. One of a project is
+    /// none.
+    fn modules(self, file: &Path) -> Option<Vec<PathBuf>> {
         let above: Vec<&Path> = file.ancestors().skip(1).collect();
-        let of_modules = above
-            .iter()
-            .rev()
-            .find(|path| path.file_name() == Some(OsStr::new("node_modules")));
-        if let Some(modules) = of_modules {
-            return self.packages([modules.to_path_buf()]);
-        }
-        let environment = above
-            .iter()
-            .find(|path| fs::symlink_metadata(path.join("pyvenv.cfg")).is_ok());
-        if let Some(environment) = environment {
-            let base = base_of_environment(environment);
-            let base = base.filter(|base| !self.is_of_system(base));
-            return self.packages([environment.to_path_buf()].into_iter().chain(base));
-        }
-        let prefix = file
-            .parent()
-            .filter(|dir| dir.file_name() == Some(OsStr::new("bin")))
-            .and_then(Path::parent);
-        let has_parts = |prefix: &&Path| {
-            let parts = ["lib", "libexec", "share"];
-            parts.iter().any(|part| prefix.join(part).is_dir())
-        };
-        let prefix = prefix.filter(has_parts);
-        let prefix = prefix.filter(|prefix| !self.is_project(prefix));
-        self.packages(prefix.map(Path::to_path_buf))
+        let mut outermost = above.into_iter().rev();
+        let modules =
+            outermost.find(|path| path.file_name() == Some(OsStr::new("node_modules")))?;
+        self.is_package(modules)
+            .then(|| vec![modules.to_path_buf()])
     }
 
-    /// Filters directories that commands may see whole.
-    fn packages(self, found: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
-        let shared = &self.definitions.document().shared;
-        let is_wide = |path: &Path| {
-            let shared = shared.iter().map(|below| self.home.join(below));
-            self.home.starts_with(path)
-                || shared.into_iter().any(|shared| path == shared)
-                || self
-                    .roots
-                    .iter()
-                    .any(|root| root.starts_with(path) || path.starts_with(root))
+    /// Returns the virtual environment around a file, and the Python that it is made of.
+    fn environment(self, file: &Path) -> Option<Vec<PathBuf>> {
+        let mut above = file.ancestors().skip(1);
+        let environment = above.find(|path| path.join(ENVIRONMENT_MARK).exists())?;
+        let mark = self.resolve(&environment.join(ENVIRONMENT_MARK))?;
+        if !self.is_package(environment) || !mark.links.is_empty() {
+            return None;
+        }
+        let text = read(&mark.file).ok()?;
+        let home = text.lines().find_map(|line| {
+            let (key, value) = line.split_once('=')?;
+            (key.trim() == "home").then(|| PathBuf::from(value.trim()))
+        });
+        let base = home.and_then(|home| self.python_of(&home));
+        Some(
+            [environment.to_path_buf()]
+                .into_iter()
+                .chain(base)
+                .collect(),
+        )
+    }
+
+    /// Returns the installation of Python below HOME to which a directory of programs belongs.
+    fn python_of(self, bin: &Path) -> Option<PathBuf> {
+        let bin = self.resolve(bin)?.file;
+        let base = bin.parent().filter(|base| !self.is_of_system(base))?;
+        let python = self.resolve(&bin.join("python3"))?.file;
+        let is_python =
+            head(&python).is_some_and(|head| head.starts_with(ELF)) && base.join("lib").is_dir();
+        (is_python && self.is_package(base)).then(|| base.to_path_buf())
+    }
+
+    /// Returns the libraries of a program in a `bin` beside them.
+    fn prefix(self, file: &Path) -> Vec<PathBuf> {
+        let bin = file
+            .parent()
+            .filter(|dir| dir.file_name() == Some(OsStr::new("bin")));
+        let prefix = bin.and_then(Path::parent);
+        let Some(prefix) = prefix.filter(|prefix| self.is_package(prefix)) else {
+            return Vec::new();
         };
-        found
+        let parts = ["lib", "libexec", "share"].map(|part| prefix.join(part));
+        parts
             .into_iter()
-            .filter(|path| path.starts_with(self.home) && !is_wide(path))
+            .filter(|part| fs::symlink_metadata(part).is_ok_and(|stat| stat.is_dir()))
             .collect()
+    }
+
+    /// Returns true for a directory without links that commands may see whole.
+    fn is_package(self, dir: &Path) -> bool {
+        let shared = &self.definitions.document().shared;
+        let mut shared = shared.iter().map(|below| self.home.join(below));
+        let is_wide = shared.any(|shared| shared.starts_with(dir))
+            || self
+                .roots
+                .iter()
+                .any(|root| root.starts_with(dir) || dir.starts_with(root));
+        dir.starts_with(self.home) && self.is_searched(dir) && !is_wide && !self.is_project(dir)
     }
 
     /// Returns true if somebody works in a directory, or in one above it below HOME.
@@ -374,18 +390,6 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
             ))
         });
     Some(by_exec.unwrap_or(interpreter))
-}
-
-/// Returns the installation of the Python that a virtual environment is made of: the directory above
-/// that of `home` in its pyvenv.cfg (<https://docs.python.org/3/library/venv.html>).
-fn base_of_environment(environment: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(environment.join("pyvenv.cfg")).ok()?;
-    let home = text.lines().find_map(|line| {
-        let (key, value) = line.split_once('=')?;
-        (key.trim() == "home").then(|| PathBuf::from(value.trim()))
-    })?;
-    let real = fs::canonicalize(home).ok()?;
-    real.parent().map(Path::to_path_buf)
 }
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ pub fn find(
         let counts = toolchain.is_none_or(|id| in_use.contains(&id))
             && (surroundings.is_offline || !download.offline);
         if counts {
-            found.add_download(download, surroundings.home, &variable, &exists);
+            found.add_download(download, surroundings, &variable, &exists);
         }
     }
     found
@@ -103,6 +103,16 @@ pub fn is_export(definitions: &Definitions, name: &OsStr) -> bool {
 }
 
 impl Surroundings<'_> {
+    /// Returns false for a path that holds the home or all files of many programs, or a place of
+    /// passwords.
+    fn is_narrow(self, place: &Path) -> bool {
+        let document = self.definitions.document();
+        let shared = document.shared.iter().map(|below| self.home.join(below));
+        let mut wide = shared.chain([self.home.to_path_buf()]);
+        let mut private = document.private.iter().map(|below| self.home.join(below));
+        !wide.any(|wide| wide.starts_with(place)) && !private.any(|path| place.starts_with(path))
+    }
+
     /// Returns the directories of a toolchain, if it is in use.
     fn directories(
         self,
@@ -154,7 +164,7 @@ impl Toolchains {
     fn add_download(
         &mut self,
         download: &Download,
-        home: &Path,
+        surroundings: Surroundings<'_>,
         variable: impl Fn(&str) -> Option<OsString>,
         exists: impl Fn(&Path) -> bool,
     ) {
@@ -165,8 +175,9 @@ impl Toolchains {
             } else {
                 first.join(below)
             };
-            is_place(&place).then_some(place)
+            (is_place(&place) && surroundings.is_narrow(&place)).then_some(place)
         });
+        let home = surroundings.home;
         let place = named.unwrap_or_else(|| home.join(&download.place));
         let parts: Vec<&str> = if download.parts.is_empty() {
             vec![""]

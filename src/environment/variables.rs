@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
 use crate::definitions::Definitions;
-use crate::glob;
+use crate::{address, glob};
 
 /// PATH of commands if they can see no entry of the server's PATH.
 pub const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -152,9 +152,7 @@ fn filtered_value(
         listed.filter(|(listed, _)| name == OsStr::new(listed) || !is_sensitive(definitions, name))
     {
         return match kept {
-            PassCondition::Always | PassCondition::Address => {
-                (!has_password(&value)).then_some(value)
-            }
+            PassCondition::Always | PassCondition::Address => without_secrets(value),
             PassCondition::Visible => {
                 Some(visible_path(&value, rules)).filter(|paths| !paths.is_empty())
             }
@@ -162,6 +160,15 @@ fn filtered_value(
     }
     let asked = rules.pass.iter().any(|glob| matches(glob, name));
     (asked && !own && !is_sensitive(definitions, name) && !has_password(&value)).then_some(value)
+}
+
+/// Takes logins out of addresses; `None` if the value may hold a secret in another form.
+fn without_secrets(value: OsString) -> Option<OsString> {
+    let Some(text) = value.to_str() else {
+        return (!has_password(&value)).then_some(value);
+    };
+    let clean = address::clean(text, &|_| None)?;
+    Some(clean.text.into())
 }
 
 /// Returns true if a variable is passed only by its exact name.

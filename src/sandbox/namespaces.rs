@@ -18,9 +18,9 @@ use super::plan::Network;
 /// server, as a divisor.
 const WATCHES_SHARE: u64 = 3;
 
-/// Limits per user of a user namespace (`namespaces(7)`, "The /proc/sys/user directory").
-const OF_USERS: &str = "/proc/sys/user";
-const WATCHES: [&str; 2] = ["max_inotify_instances", "max_inotify_watches"];
+/// Settings of the kernel (`proc_sys(5)`); those below `user` are limits per user of a user namespace.
+const SETTINGS: &str = "/proc/sys";
+const WATCHES: [&str; 2] = ["user/max_inotify_instances", "user/max_inotify_watches"];
 /// `PID_MAX_LIMIT` of `linux/threads.h`.
 const MOST_PIDS: u64 = 4 * 1024 * 1024;
 
@@ -46,6 +46,7 @@ pub(crate) fn enter(network: Network) -> Result<(), Fault> {
     sys::unshare(rest).step("unshare mount and network namespaces")?;
     if network == Network::Loopback {
         switch_loopback_on()?;
+        allow_low_ports();
     }
     Ok(())
 }
@@ -63,6 +64,12 @@ pub(crate) fn enter_quiet() -> Result<(), Fault> {
     let own = own.or_else(|_| sys::unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNET));
     own.step("unshare the network namespace")?;
     switch_loopback_on()
+}
+
+/// Lets commands listen on every port of their own network, as root of a machine may (ip(7),
+/// `ip_unprivileged_port_start`). Where the file cannot be written, low ports are refused.
+fn allow_low_ports() {
+    let _ = set("net/ipv4/ip_unprivileged_port_start", "0");
 }
 
 fn switch_loopback_on() -> Result<(), Fault> {
@@ -201,20 +208,19 @@ pub(crate) fn bound_root(processes: u64) -> Result<(), Fault> {
 /// Returns the part of the user's current limit for one server's commands.
 fn share(name: &str) -> Option<u64> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-    let text = std::fs::read_to_string(Path::new(OF_USERS).join(name)).ok()?;
+    let text = std::fs::read_to_string(Path::new(SETTINGS).join(name)).ok()?;
     text.trim()
         .parse::<u64>()
         .ok()
         .map(|most| (most / WATCHES_SHARE).max(1))
 }
 
-/// Sets a limit for each user of this user namespace (`namespaces(7)`). Use inside also counts
-/// outside.
+/// Writes a setting of this process's namespaces. Use of a limit inside also counts outside.
 fn set(name: &str, text: &str) -> std::io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
     std::fs::File::options()
         .write(true)
-        .open(Path::new(OF_USERS).join(name))?
+        .open(Path::new(SETTINGS).join(name))?
         .write_all(text.as_bytes())
 }
 

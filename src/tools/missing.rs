@@ -13,7 +13,7 @@ use serde::Serialize;
 const PROGRAM_BYTES: usize = 4096;
 /// End of an output in which a path of HOME is looked for, in bytes.
 const PATH_BYTES: usize = 64 * 1024;
-/// Most hosts of the operator's configuration in a note.
+/// Most hosts of the operator's configuration in the notes on one command.
 const MAX_HOSTS: usize = 3;
 /// Exit code of shells for a program that they did not find (sh(1)).
 const NOT_FOUND: i32 = 127;
@@ -75,18 +75,6 @@ impl MissingOfMachine {
         }
     }
 
-    /// Flags for the hosts that the operator's configuration names; empty if there are none.
-    pub(crate) fn host_flags(&self) -> String {
-        let hosts = self.things.hosts.iter().take(MAX_HOSTS);
-        let mut flags = String::new();
-        for host in hosts {
-            flags.push_str("--allow-host ");
-            flags.push_str(host);
-            flags.push_str(", ");
-        }
-        flags
-    }
-
     /// Returns true the first time that it is called with this text.
     fn is_first(&self, what: &str) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +100,7 @@ impl MissingOfMachine {
             let files = opened.into_iter().flatten();
             for (path, keys) in files.filter_map(|index| self.things.files.get(index)) {
                 let what = format!("~/{path}");
-                if self.is_first(&what) {
+                if is_about(keys, output) && self.is_first(&what) {
                     let address = keys.addresses.first();
                     let flag = address.map(|_| "--credential".to_owned());
                     let missing = Missing {
@@ -125,6 +113,7 @@ impl MissingOfMachine {
             }
             found.extend(self.place_of_home(output, home));
             found.extend(self.hints(output));
+            found.extend(self.hosts(output));
         }
         found.extend(self.programs(exit_code, output));
         found
@@ -182,22 +171,40 @@ impl MissingOfMachine {
         })
     }
 
+    /// Returns the configured hosts that the output names and no rule allows.
+    fn hosts(&self, output: &[&str]) -> Vec<(String, Missing)> {
+        let is_named = |host: &&String| output.iter().any(|text| text.contains(host.as_str()));
+        let hosts = self.things.hosts.iter().filter(is_named);
+        let hosts = hosts.filter(|host| self.is_first(host));
+        hosts
+            .take(MAX_HOSTS)
+            .map(|host| {
+                let note = format!(
+                    "{host} is of the operator's configuration, and commands do not reach it; the operator can allow it \
+                     (--allow-host {host})"
+                );
+                let missing = Missing {
+                    what: host.clone(),
+                    without: Vec::new(),
+                    flag: Some("--allow-host".to_owned()),
+                };
+                (note, missing)
+            })
+            .collect()
+    }
+
     /// Returns the hints on an output.
     fn hints(&self, output: &[&str]) -> Vec<(String, Missing)> {
-        let has = |text: &String| {
+        let is_for = |hint: &&Hint| {
             let mut ends = output.iter().map(|output| end_of(output, PROGRAM_BYTES));
-            ends.any(|end| end.contains(text))
+            ends.any(|end| hint.is_for(end))
         };
-        let hints = self
-            .things
-            .hints
-            .iter()
-            .filter(|hint| hint.texts.iter().any(has));
+        let hints = self.things.hints.iter().filter(is_for);
         let first = hints.filter(|hint| self.is_first(&hint.note));
         first
             .map(|hint| {
                 let missing = Missing {
-                    what: hint.texts.first().cloned().unwrap_or_default(),
+                    what: hint.about().to_owned(),
                     without: Vec::new(),
                     flag: None,
                 };
@@ -227,6 +234,28 @@ impl MissingOfMachine {
             };
             (note, missing)
         })
+    }
+}
+
+/// Returns true if the keys that a file lacks may be why a command failed: the output names a host for
+/// which they are, or speaks of a login.
+fn is_about(keys: &MissingKeys, output: &[&str]) -> bool {
+    const LOGIN: [&str; 9] = [
+        "401",
+        "403",
+        "uthori",
+        "uthenti",
+        "orbidden",
+        "ogin",
+        "redential",
+        "assword",
+        "token",
+    ];
+    let has = |word: &str| output.iter().any(|text| text.contains(word));
+    match keys.hosts().collect::<Vec<_>>()[..] {
+        [] if keys.keys.is_empty() => true,
+        [] => LOGIN.iter().any(|word| has(word)),
+        ref hosts => hosts.iter().any(|host| has(host)),
     }
 }
 

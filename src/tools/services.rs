@@ -1,6 +1,7 @@
 //! State that all calls share: the policy, the file writer, and the rules for commands.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -132,6 +133,8 @@ pub struct Commands {
     pub scratch: Option<Scratch>,
     /// Files and programs of the operator's machine that commands lack.
     pub missing: MissingOfMachine,
+    /// Lengths of the logs of git that replies told of, by the directory of the repository.
+    pub git_logs: Mutex<HashMap<PathBuf, usize>>,
     /// Cache directory of commands, which outlives the server. File tools have no access.
     pub cache: Option<Cache>,
     /// Default timeout of a command.
@@ -177,6 +180,7 @@ impl Commands {
             ssh_agent: None,
             scratch: None,
             missing: MissingOfMachine::default(),
+            git_logs: Mutex::default(),
             cache: None,
             background: None,
             timeout: Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS),

@@ -71,7 +71,7 @@ fn npmrc_keeps_registries_without_tokens() {
     assert_eq!(
         file.missing.unwrap().describe(&file.path),
         "commands have ~/.npmrc without the login in @acme:registry and 1 more: the operator can give it with \
-         --credential NAME=... --for 'https://npm.acme.example/x/**'"
+         --credential NAME=env:NAME --for 'https://npm.acme.example/**'"
     );
 }
 

@@ -59,13 +59,18 @@ impl Home {
 }
 
 #[test]
-fn directory_of_binaries_is_shown_whole() {
+fn binaries_and_links_are_shown() {
     let home = Home::new();
     home.program("go/bin/gopls", ELF);
     home.link("go/bin/other", "gopls");
     assert_eq!(
         home.find(&["go/bin", "missing"], "src"),
-        [vec!["go/bin"], vec!["go/bin"], vec![], vec![]]
+        [
+            vec!["go/bin"],
+            vec!["go/bin/gopls", "go/bin/other"],
+            vec![],
+            vec![]
+        ]
     );
 }
 
@@ -93,6 +98,8 @@ fn tool_of_installer_brings_its_environment() {
     let tool = ".local/share/uv/tools/ruff";
     let python = ".local/share/uv/python/cpython-3.12";
     home.program(&format!("{python}/bin/python3.12"), ELF);
+    home.link(&format!("{python}/bin/python3"), "python3.12");
+    fs::create_dir_all(home.path(python).join("lib")).unwrap();
     home.link(
         &format!("{tool}/bin/python"),
         home.path(python).join("bin/python3.12").to_str().unwrap(),
@@ -127,7 +134,7 @@ fn package_of_node_is_shown_with_its_modules() {
         home.find(&[".npm-global/bin"], "src"),
         [
             vec![".npm-global/bin"],
-            vec![".npm-global/bin", ".npm-global/lib/node_modules"],
+            vec![".npm-global/lib/node_modules", ".npm-global/bin/pnpm"],
             vec![],
             vec![]
         ]
@@ -143,7 +150,7 @@ fn linked_entry_is_resolved() {
     home.link("run/fnm_multishells/1", home.path(node).to_str().unwrap());
     let [path, system, ..] = home.find(&["run/fnm_multishells/1/bin"], "src");
     assert_eq!(path, [format!("{node}/bin")]);
-    assert_eq!(system, [format!("{node}/bin"), node.to_owned()]);
+    assert_eq!(system, [format!("{node}/lib"), format!("{node}/bin/node")]);
 }
 
 #[test]
@@ -174,12 +181,15 @@ fn program_behind_allowed_directory_is_not_followed() {
     home.link("bin/through", "../src/out/bin/tool");
     assert_eq!(
         home.find(&["bin", "src/bin", ".ssh"], "src"),
-        [vec!["bin", "src/bin"], vec!["bin"], vec![], vec![]]
+        [vec!["bin", "src/bin"], vec![], vec![], vec![]]
     );
     // A link of links ends.
     home.link("bin/a", "b");
     home.link("bin/b", "a");
-    assert_eq!(home.find(&["bin"], "src")[1], ["bin"]);
+    assert_eq!(home.find(&["bin"], "src")[1], [""; 0]);
+    // The entry itself is a link of somebody into the allowed directory.
+    home.link("dot", "src/out/bin");
+    assert_eq!(home.find(&["dot"], "src")[0], [""; 0]);
 }
 
 #[test]
@@ -212,4 +222,59 @@ fn interpreter_is_read_of_first_lines() {
     );
     assert_eq!(read("#!\n"), None);
     assert_eq!(read("text"), None);
+}
+
+/// Everything that an attack found shown in an earlier state.
+#[test]
+fn places_beside_programs_are_not_shown() {
+    let home = Home::new();
+    for (path, text) in [
+        ("code/private/deep/secret", ""),
+        (".aws/lib/credentials", ""),
+        ("secrets/sub/python3", ""),
+        ("tools/notes.txt", ""),
+        ("tools/lib/x", ""),
+        ("app/.env", ""),
+        ("modules/package.json", ""),
+        ("venvs/a/pyvenv.cfg", "home = HOME/secrets/sub\n"),
+        ("app/pyvenv.cfg", "home = /usr/bin\n"),
+    ] {
+        let path = home.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = text.replace("HOME/", home.path("").to_str().unwrap());
+        fs::write(path, text).unwrap();
+    }
+    home.program("code/program", ELF);
+    home.program(".aws/bin/tool", ELF);
+    home.link("bin/private", "../.aws/bin/tool");
+    home.link("bin/system", "/bin/true");
+    home.program("tools/bin/deploy", b"#!/bin/sh\n");
+    home.program("app/bin/tool", ELF);
+    home.program("modules/node_modules/.bin/tool", b"#!/usr/bin/env node\n");
+    home.program("venvs/a/bin/program", ELF);
+    home.program("venvs/a/bin/postactivate", b"#!/bin/sh\nexport TOKEN=x\n");
+    let python = format!("#!{}/bin/python\n", home.path("venvs/a").display());
+    home.program("bin/own", python.as_bytes());
+    let path = [
+        "code",
+        "bin",
+        "tools/bin",
+        "app/bin",
+        "modules/node_modules/.bin",
+        "venvs/a/bin",
+    ];
+    let [_, system, left_out, _] = home.find(&path, "src");
+    let shown = ["code/program", "bin/system", "app/bin/tool", "venvs/a"];
+    assert_eq!(system, shown);
+    let mut left_out = left_out;
+    left_out.sort();
+    assert_eq!(
+        left_out,
+        [
+            "bin/own",
+            "modules/node_modules/.bin/tool",
+            "tools/bin/deploy",
+            "venvs/a/bin/postactivate"
+        ]
+    );
 }

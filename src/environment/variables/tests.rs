@@ -62,6 +62,7 @@ fn unknown_variables_are_dropped() {
         "LANG=de_DE.UTF-8",
         "LC_TIME=C",
         "https_proxy=http://proxy:3128",
+        "HTTPS_PROXY=http://proxy:3128",
         "JAVA_HOME=/usr/lib/jvm/17",
         "SHELL=/bin/sh",
         "PATH=/usr/bin:/src/x:/home/me/.local/bin",

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::ops::Not;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -339,7 +340,14 @@ fn git_actions(context: &Context<'_>, git: &Path) -> Vec<String> {
     let begun = SystemTime::now().checked_sub(context.asked.elapsed());
     let begun = begun.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     let begun = begun.map_or(0, |at| at.as_secs());
-    let log = String::from_utf8_lossy(&log);
+    // The log has seconds, in which an earlier call may have ended.
+    let from = {
+        let lengths = &context.services.commands.git_logs;
+        let mut lengths = lengths.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = lengths.insert(git.to_path_buf(), log.len());
+        before.filter(|before| *before <= log.len()).unwrap_or(0)
+    };
+    let log = String::from_utf8_lossy(&log[from..]);
     let new = log.lines().rev().map_while(|line| {
         let (head, action) = line.split_once('\t')?;
         let mut words = head.rsplit(' ');

@@ -302,8 +302,7 @@ fn no_network(commands: &Commands) -> String {
         .copied()
         .collect();
     let sets = sets.join(", ");
-    let own = commands.missing.host_flags();
-    let flags = format!("{own}--allow-hosts with {sets}; --allow-host HOST for others");
+    let flags = format!("--allow-hosts with {sets}; --allow-host HOST for others");
     match commands.standing.effective_network() {
         Network::Loopback => format!(
             "tried to use the network, but commands have only a private loopback \

@@ -159,7 +159,12 @@ fn news(ports: &[&ListeningPort], published: &[PublishedPort]) -> String {
     let (mut links, mut closed, mut flags) = (Vec::new(), Vec::new(), Vec::new());
     for port in ports.iter().take(MAX_TOLD_PORTS) {
         if let Some(open) = published_port(port, published) {
-            links.push(open.link());
+            links.push(format!(
+                "port {} ({}) at {}",
+                port.port,
+                port.program,
+                open.link()
+            ));
         } else {
             let number = port.port;
             closed.push(format!("{number} ({})", port.program));
@@ -169,8 +174,7 @@ fn news(ports: &[&ListeningPort], published: &[PublishedPort]) -> String {
     let mut parts = Vec::new();
     match &*links {
         [] => {}
-        [link] => parts.push(format!("{link} is open to the person")),
-        links => parts.push(format!("{} are open to the person", links.join(" and "))),
+        links => parts.push(format!("open to the person: {}", links.join(" and "))),
     }
     if !closed.is_empty() {
         let them = if closed.len() == 1 { "it" } else { "them" };
@@ -270,7 +274,7 @@ mod tests {
             "listening on 5173 (node) and 8123 (python3), which only commands reach; the operator can \
              open them with --publish 5173 --publish 8123"
         );
-        let open = "http://replay.localhost:3000/ is open to the person";
+        let open = "open to the person: port 5173 (node) at http://replay.localhost:3000/";
         assert_eq!(news(&[&two], &[opened(5173, 3000)]), open);
         assert_eq!(
             news(&[&two, &one], &[opened(5173, 3000)]),
@@ -278,7 +282,8 @@ mod tests {
         );
         assert_eq!(
             news(&[&two, &one], &[opened(5173, 5173), opened(8123, 8123)]),
-            "http://replay.localhost:5173/ and http://replay.localhost:8123/ are open to the person"
+            "open to the person: port 5173 (node) at http://replay.localhost:5173/ and port 8123 (python3) at \
+             http://replay.localhost:8123/"
         );
     }
 

@@ -4,15 +4,17 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
 use replay_sandbox::exec::{IpVersion, Ports};
 use rustix::process::{Resource, getrlimit};
-use tokio::io::copy_bidirectional_with_sizes;
 use tokio::io::unix::AsyncFd;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use crate::ways::watched;
@@ -23,6 +25,8 @@ const MAX_CONNECTIONS: u64 = 256;
 const OPEN_FILES_SHARE: u64 = 16;
 /// Buffer for each direction of a connection, in bytes.
 const BUFFER_BYTES: usize = 16 * 1024;
+/// Longest pause of a direction whose other one has ended, in milliseconds.
+const HALF_CLOSED_PAUSE_MS: u64 = 60_000;
 /// Timeout for a server of a command whose queue of connections is full, in milliseconds.
 const CONNECT_MS: u64 = 30_000;
 /// Pause after a failure to accept, such as too many open files, in milliseconds.
@@ -95,9 +99,14 @@ impl Forwarder {
         };
         // Both ends have decided already which bytes go together.
         let _ = (outer.set_nodelay(true), inner.set_nodelay(true));
+        let ends = Ends::default();
+        let (outer_reader, outer_writer) = outer.split();
+        let (inner_reader, inner_writer) = inner.split();
         // An error is a reset of one side, which ends both.
-        let _ =
-            copy_bidirectional_with_sizes(&mut outer, &mut inner, BUFFER_BYTES, BUFFER_BYTES).await;
+        let _ = tokio::try_join!(
+            copy(outer_reader, inner_writer, &ends),
+            copy(inner_reader, outer_writer, &ends)
+        );
         drop(place);
     }
 
@@ -140,6 +149,39 @@ impl Forwarder {
         }
         Ok(sockets.of(version).pop())
     }
+}
+
+/// Directions of a connection that have ended.
+#[derive(Default)]
+struct Ends {
+    is_half_closed: AtomicBool,
+    changed: Notify,
+}
+
+/// Copies one direction to its end, and passes the end on. Once the other direction has ended, a pause
+/// ends this one, too: a command could hold the connections of clients that are gone.
+async fn copy(mut reader: ReadHalf<'_>, mut writer: WriteHalf<'_>, ends: &Ends) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        let changed = ends.changed.notified();
+        let read = reader.read(&mut buffer);
+        let length = if ends.is_half_closed.load(SeqCst) {
+            let limit = Duration::from_millis(HALF_CLOSED_PAUSE_MS);
+            timeout(limit, read).await??
+        } else {
+            tokio::select! {
+                length = read => length?,
+                () = changed => continue,
+            }
+        };
+        if length == 0 {
+            break;
+        }
+        writer.write_all(&buffer[..length]).await?;
+    }
+    ends.is_half_closed.store(true, SeqCst);
+    ends.changed.notify_waiters();
+    writer.shutdown().await
 }
 
 /// Returns true if the kernel chose the port that the socket connects to as its own (tcp(7): a
