@@ -149,7 +149,7 @@ fn missing_login_is_told_once_to_failed_command() {
     everywhere(|setting| {
         let mut walls = with_home(setting, &[]);
         let note = "[commands have ~/.npmrc without the login in @acme:registry and 1 more: the operator can give it with \
-                    --credential NAME=... --for 'https://npm.acme.example/**']";
+                    --credential NAME=env:NAME --for 'https://npm.acme.example/**']";
         let good = walls.sh("cat ~/.npmrc");
         assert!(!good.text.contains("commands have"), "{good:?}");
         let unrelated = walls.sh("false");
@@ -162,7 +162,7 @@ fn missing_login_is_told_once_to_failed_command() {
                 "what": "~/.npmrc",
                 "without": ["the login in @acme:registry", "//npm.acme.example/:_authToken"],
                 "flag": "--credential"
-            }])
+            }, {"what": "npm.acme.example", "flag": "--allow-host"}])
         );
         let again = walls.sh("cat ~/.npmrc; false");
         assert!(!again.text.contains("commands have"), "{again:?}");

@@ -188,7 +188,7 @@ fn automatic_port_is_open_while_command_listens() {
         assert!(connect(V4, port).is_err());
         let (id, told) = serve(&mut walls, "127.0.0.1", port);
         let link = format!("http://replay.localhost:{port}/");
-        let open = format!("{link} is open to the person");
+        let open = format!("open to the person: port {port} (python3) at {link}");
         assert_eq!(notes(&told), [open], "{setting:?}");
         let listening = json!([{
             "port": port, "address": "127.0.0.1", "program": "python3", "commandId": id, "published": link
