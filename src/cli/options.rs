@@ -232,10 +232,10 @@ pub struct WallArgs {
     /// Set author and committer of commits by commands, as `NAME <MAIL>`
     #[arg(long, help_heading = WALLS, value_name = "IDENTITY", hide_short_help = true)]
     pub git_identity: Option<String>,
-    /// Show commands one more directory of programs, read-only
+    /// Show commands one more program, or directory of programs, read-only
     ///
     /// Repeatable.
-    #[arg(long, help_heading = WALLS, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
+    #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub system: Vec<PathBuf>,
     /// Choose what commands get of this machine's configuration and programs [default: public]
     ///

@@ -152,8 +152,8 @@ pub(super) fn hidden_path_hint(services: &Services, exit: Exit, idle: bool) -> O
         ""
     };
     Some(format!(
-        "the program sees only the system's programs and the allowed directories ({roots}); \
-         --allow DIR adds a directory{home}"
+        "the program sees installed programs and the allowed directories ({roots}); \
+         --allow DIR adds a directory, --system PATH a program{home}"
     ))
 }
 

@@ -562,11 +562,10 @@ fn program(
             "the program `{name}` is neither on the PATH of commands nor on the PATH of this shell"
         )));
     };
-    let dir = outside.parent().unwrap_or(&outside);
     Ok(
         RuleAnswer::denied(format!("commands do not see {}", Quoted(&outside))).with_flag(
-            format!("--system {}", quoted_path(dir)),
-            format!("commands can read and run everything in {}", Quoted(dir)),
+            format!("--system {}", quoted_path(&outside)),
+            format!("commands can read {}, and secrets in it", Quoted(&outside)),
         ),
     )
 }

@@ -505,7 +505,7 @@ fn environment(text: &mut String, plan: &Plan, standing: &WallStatus) {
         row(
             text,
             "HOME",
-            format!("{place}private, empty at start, removed with the server"),
+            format!("{place}private, removed with the server"),
         );
     }
     if plan.tier != Tier::Off {

@@ -110,9 +110,9 @@ impl WallStatus {
                 return "It runs OUTSIDE any kernel wall: the operator switched the walls off with \
                     --sandbox off.".to_owned();
             }
-            Some(Tier::Namespaces) => "It sees only these directories and the system's programs",
+            Some(Tier::Namespaces) => "It sees only these directories and installed programs",
             Some(Tier::Landlock) => {
-                "The kernel keeps it inside these directories and the system's programs"
+                "The kernel keeps it inside these directories and installed programs"
             }
         };
         let network = match self.effective_network() {
@@ -146,7 +146,7 @@ pub fn instruction_before(network: Network, by_rule: bool, private_home: bool) -
         "HOME is read-only, TMPDIR its own"
     };
     format!(
-        "The kernel keeps it inside these directories and the system's programs, with {network}; \
+        "The kernel keeps it inside these directories and installed programs, with {network}; \
          {home}. If the kernel cannot, commands are refused."
     )
 }
@@ -170,21 +170,21 @@ mod tests {
         let told = |tier, network, home| standing(tier, network, home).instruction();
         assert_eq!(
             told(Tier::Namespaces, Network::Loopback, true),
-            "It sees only these directories and the system's programs, with no network but 127.0.0.1; HOME and /tmp are \
+            "It sees only these directories and installed programs, with no network but 127.0.0.1; HOME and /tmp are \
              its own."
         );
         assert_eq!(
             told(Tier::Landlock, Network::Loopback, true),
-            "The kernel keeps it inside these directories and the system's programs, with no network; HOME and TMPDIR are \
+            "The kernel keeps it inside these directories and installed programs, with no network; HOME and TMPDIR are \
              its own, /tmp is not writable."
         );
         assert_eq!(
             told(Tier::Namespaces, Network::Host, false),
-            "It sees only these directories and the system's programs, with network; HOME is read-only, /tmp its own."
+            "It sees only these directories and installed programs, with network; HOME is read-only, /tmp its own."
         );
         assert_eq!(
             instruction_before(Network::Loopback, false, true),
-            "The kernel keeps it inside these directories and the system's programs, with no \
+            "The kernel keeps it inside these directories and installed programs, with no \
              network but 127.0.0.1 at most; HOME and TMPDIR are its own. If the kernel cannot, \
              commands are refused."
         );

@@ -237,7 +237,7 @@ impl MissingOfMachine {
     }
 }
 
-/// Returns true if the keys that a file lacks may be why a command failed: the output names a host for
+/// Returns true if a command may have failed for lack of these keys. Then the output names a host for
 /// which they are, or speaks of a login.
 fn is_about(keys: &MissingKeys, output: &[&str]) -> bool {
     const LOGIN: [&str; 9] = [

@@ -318,8 +318,8 @@ fn program_hidden_by_sandbox_gets_hint() {
     let (status, stdout, stderr) = parts(&run(tree.root(), &missing));
     let (_, hint) = stderr.split_once('\n').unwrap();
     let sees = format!(
-        "replay: the program sees only the system's programs and the allowed directories ({}); \
-         --allow DIR adds a directory, and HOME is private\n",
+        "replay: the program sees installed programs and the allowed directories ({}); --allow DIR adds a directory, \
+         --system PATH a program, and HOME is private\n",
         tree.root().display()
     );
     assert_eq!(

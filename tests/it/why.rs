@@ -298,8 +298,8 @@ fn program_is_searched_on_path_of_commands() {
     let expected = json!({
         "allowed": false,
         "rule": "commands do not see `{}/outside/bin/tool`",
-        "flag": "--system {}/outside/bin",
-        "besides": "commands can read and run everything in `{}/outside/bin`",
+        "flag": "--system {}/outside/bin/tool",
+        "besides": "commands can read `{}/outside/bin/tool`, and secrets in it",
     });
     assert_eq!((status, answer), (1, expected));
 }

@@ -288,7 +288,7 @@ impl Rules {
     }
 
     /// Fails if an allow rule names exactly the host and port of the operator's proxy, by its name or
-    /// one of its addresses: the proxy would lead past all rules.
+    /// one of its addresses. That proxy would lead past all rules.
     pub fn refuse_proxy(
         &self,
         name: &str,

@@ -316,8 +316,8 @@ fn exit_status_of_program_is_passed_on() {
     assert_eq!(quiet.out, "false 1\n");
     let recorded = replay(&tree, &["calls", "record", "--", "exit 7"]);
     let sees = format!(
-        "replay: the program sees only the system's programs and the allowed directories ({}); \
-         --allow DIR adds a directory, and HOME is private\n",
+        "replay: the program sees installed programs and the allowed directories ({}); --allow DIR adds a directory, \
+         --system PATH a program, and HOME is private\n",
         tree.root().display()
     );
     let nothing = "replay: recorded nothing: the program made no call, or every call \
@@ -360,7 +360,7 @@ fn command_not_found_leaves_no_set() {
     assert!(
         said.contains("no-such-program")
             && rest.starts_with(
-                "replay: isolation: seccomp\nreplay: the program sees only the system's programs"
+                "replay: isolation: seccomp\nreplay: the program sees installed programs"
             ),
         "{missing:?}"
     );
