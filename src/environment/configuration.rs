@@ -22,6 +22,8 @@ use crate::{formats, variables};
 pub(crate) const MAX_CONFIGURATION_BYTES: u64 = 1024 * 1024;
 /// Longest name of a key in messages, in bytes.
 const MAX_KEY_BYTES: usize = 80;
+/// Most keys of a file that are reported as left out.
+const MAX_KEYS: usize = 100;
 /// Most addresses of a file that are reported.
 const MAX_ADDRESSES: usize = 64;
 
@@ -316,14 +318,10 @@ impl<'a> KeyFilter<'a> {
             Value::Object(members) => self.pass_members(path, members),
             Value::Array(list) => self.pass_list(path, list),
             Value::String(text) => self.pass_text(path, &text),
-            other if any_matches(&self.lists.keys, path.as_bytes()) => {
-                self.passed += 1;
-                Passed::Value(other)
-            }
-            _ => {
-                self.leave_out(path);
-                Passed::Nothing
-            }
+            other => match self.pass_text(path, &other.to_string()) {
+                Passed::Value(_) => Passed::Value(other),
+                left_out => left_out,
+            },
         }
     }
 
@@ -425,7 +423,7 @@ impl<'a> KeyFilter<'a> {
         for address in clean.stripped {
             let has_room = self.addresses.len() < MAX_ADDRESSES;
             if has_room && (self.machine.stand_in)(&address).is_none() {
-                self.keys.push(format!("the login in {}", shortened(path)));
+                self.report(format!("the login in {}", shortened(path)));
                 self.addresses.push(address);
             }
         }
@@ -448,20 +446,31 @@ impl<'a> KeyFilter<'a> {
             }
             self.addresses.extend(addresses.into_iter().next());
         }
-        self.keys.push(shortened(path));
+        self.report(shortened(path));
         Passed::Nothing
     }
 
     fn refuse(&mut self, path: &str) -> Passed {
-        self.keys.push(shortened(path));
+        self.report(shortened(path));
         Passed::Refused
     }
 
+    /// Adds a key to those that are reported as secret.
+    fn report(&mut self, name: String) {
+        if !self.keys.contains(&name) && self.keys.len() < MAX_KEYS {
+            self.keys.push(name);
+        }
+    }
+
     pub(crate) fn leave_out(&mut self, path: &str) {
-        if any_matches(&self.lists.secrets, path.as_bytes()) {
-            self.keys.push(shortened(path));
+        let names = if any_matches(&self.lists.secrets, path.as_bytes()) {
+            &mut self.keys
         } else {
-            self.left_out.push(shortened(path));
+            &mut self.left_out
+        };
+        let name = shortened(path);
+        if !names.contains(&name) && names.len() < MAX_KEYS {
+            names.push(name);
         }
     }
 

@@ -451,3 +451,13 @@ fn explain_names_published_ports() {
         }
     }
 }
+
+#[test]
+fn commands_listen_on_low_ports() {
+    namespaces(|setting| {
+        let mut walls = start(setting, &[]);
+        let listens =
+            "import socket; print(socket.create_server((\"127.0.0.1\", 80)).getsockname()[1])";
+        assert_eq!(walls.works(&format!("python3 -c '{listens}'")), "80\n");
+    });
+}
