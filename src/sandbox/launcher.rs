@@ -6,6 +6,8 @@
 //! gone, the supervisors end their commands; the launcher waits for them, removes the private
 //! directory and exits.
 
+mod confinement;
+
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -21,7 +23,6 @@ use rustix::process::{
 };
 
 use super::cache::Cache;
-use super::confinement::{Confinement, RequestDescriptors};
 use super::fault::{Fault, StepContext};
 use super::journaling::SkipsOf;
 use super::kill_scope::strays;
@@ -32,6 +33,8 @@ use super::reaper::{ReapResult, reap_one};
 use super::scratch::ScratchHold;
 use super::supervisor::wait_for;
 use super::wire::{self, Event, Exit, Guard, Hello, Request, Run, receive_event};
+
+use confinement::{Confinement, RequestDescriptors};
 
 /// Timeout of the trial command at start, in milliseconds.
 const TRIAL_MS: u64 = 5000;

@@ -17,7 +17,6 @@ mod capabilities;
 mod certificates;
 mod cgroup;
 mod common_git;
-mod confinement;
 mod denied;
 mod descriptors;
 mod dry_run;

@@ -13,30 +13,30 @@ use replay_base::limits::MAX_ORDER_BYTES;
 use replay_files::hide::{GlobsOf, Hide};
 use replay_sys as sys;
 
-use super::cgroup::{Bounds, Group, Groups};
-use super::dry_run::DryRun;
-use super::explain::ExplicitRequests;
-use super::fault::{Fault, StepContext};
-use super::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
-use super::journaling::{Journal, SkipsOf};
-use super::kill_scope::{FirstProcess, KillScope, SignalScope};
-use super::memory_watch::kernel_kills;
-use super::monitor::{InView, Monitor, NamingRules, OnSystem, WithoutWalls};
-use super::opens::{Places, SharedLock};
-use super::plan::{CanonicalPath, Extent, Network, Plan, Tier};
-use super::program::Start;
-use super::protected_paths::{Guarded, Watcher};
-use super::raw_string::RawString;
-use super::remedy::with_remedy;
-use super::route_counters::RouteCounters;
-use super::supervisor::{Supervisor, wait_for_more};
-use super::supervisor_table::{CommandOrder, SupervisorLine, SupervisorTable};
-use super::unix_sockets::SocketOwners;
-use super::walls::{Walls, writable_on_system};
-use super::wire::{
+use crate::cgroup::{Bounds, Group, Groups};
+use crate::dry_run::DryRun;
+use crate::explain::ExplicitRequests;
+use crate::fault::{Fault, StepContext};
+use crate::intercept::{self as interception, DatagramNetwork, Interceptor, ProxySocket};
+use crate::journaling::{Journal, SkipsOf};
+use crate::kill_scope::{FirstProcess, KillScope, SignalScope};
+use crate::memory_watch::kernel_kills;
+use crate::monitor::{InView, Monitor, NamingRules, OnSystem, WithoutWalls};
+use crate::opens::{Places, SharedLock};
+use crate::plan::{CanonicalPath, Extent, Network, Plan, Tier};
+use crate::program::Start;
+use crate::protected_paths::{Guarded, Watcher};
+use crate::raw_string::RawString;
+use crate::remedy::with_remedy;
+use crate::route_counters::RouteCounters;
+use crate::supervisor::{Supervisor, wait_for_more};
+use crate::supervisor_table::{CommandOrder, SupervisorLine, SupervisorTable};
+use crate::unix_sockets::SocketOwners;
+use crate::walls::{Walls, writable_on_system};
+use crate::wire::{
     Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to,
 };
-use super::{
+use crate::{
     capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock,
     namespaces, system_gaps, view,
 };
@@ -204,7 +204,7 @@ impl Confinement {
             }
             Tier::Landlock => {
                 if let Some(open) =
-                    super::explain::unenforceable(&plan, ExplicitRequests::default()).first()
+                    crate::explain::unenforceable(&plan, ExplicitRequests::default()).first()
                 {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
