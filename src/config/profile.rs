@@ -412,9 +412,9 @@ mod tests {
             .collect();
         assert_eq!(
             (keys.len(), derived_profile_keys().lines().count()),
-            (54, 54)
+            (56, 56)
         );
-        assert_eq!((keys[0], keys[53]), ("read_only", "limits.undo_days"));
+        assert_eq!((keys[0], keys[55]), ("read_only", "limits.undo_days"));
     }
 
     #[test]

@@ -398,7 +398,7 @@ impl<'a> KeyFilter<'a> {
     }
 
     /// Returns true if the name of a key is that of a secret, and no definition has the whole name.
-    fn is_named_secret(&self, path: &str) -> bool {
+    pub(crate) fn is_named_secret(&self, path: &str) -> bool {
         let name = path.rsplit('.').next().unwrap_or(path).replace('-', "_");
         let is_whole = self.lists.keys.iter().any(|key| key == path);
         !is_whole && variables::is_sensitive(self.machine.definitions, name.as_ref())
@@ -415,7 +415,12 @@ impl<'a> KeyFilter<'a> {
             return Some(text.to_owned());
         }
         let clean = address::clean(text, self.machine.stand_in)?;
-        for origin in clean.origins {
+        // A name of XML is no host.
+        let origins = clean
+            .origins
+            .into_iter()
+            .filter(|_| !path.contains("@xmlns"));
+        for origin in origins {
             if self.origins.len() < MAX_ADDRESSES && !self.origins.contains(&origin) {
                 self.origins.push(origin);
             }

@@ -270,7 +270,9 @@ impl Writer<'_> {
                 &fails,
             );
         }
-        let is_passed = if is_in(&lists.keys) {
+        let is_passed = if self.filter.is_named_secret(&setting.name) {
+            false
+        } else if is_in(&lists.keys) {
             self.machine.has_identity || !is_identity
         } else if is_in(&lists.addresses) {
             return self.add_address(setting, to);
