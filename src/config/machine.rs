@@ -8,7 +8,8 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::text::escape::show_path;
 use replay_environment::toolchains::{self, Surroundings, Toolchains};
 use replay_environment::{
-    Definitions, EnvRules, HomeFile, Machine, ProgramSearch, Programs, Visible, read_configuration,
+    Definitions, EnvRules, HomeFile, Machine, ProgramSearch, Programs, Visible, is_certificates,
+    read_configuration,
 };
 use replay_network::rules::{CredentialTarget, Credentials};
 use replay_sandbox::is_below_link;
@@ -22,8 +23,6 @@ use crate::secrets::is_led_by_agents;
 /// Source of a visible directory: a flag or the profile.
 const BY_FLAG: &str = "--system";
 const BY_PROFILE: &str = "`system` of the profile";
-/// Largest file of certificates that commands see, in bytes.
-const MAX_CERTIFICATES_BYTES: u64 = 4 * 1024 * 1024;
 /// The operator's additions to the table of ecosystems, below the directory of configuration.
 const DEFINITIONS: &str = "replay/environment.toml";
 
@@ -116,7 +115,9 @@ impl VisibleMachine {
         if self.scope != EnvironmentScope::None && private_home {
             let files = self.definitions.certificates().iter();
             let files = files.filter_map(|name| Some(PathBuf::from(world.variable(name)?)));
-            let files = files.filter(|file| is_shown(file) && holds_only_certificates(file));
+            let files = files.filter(|file| {
+                is_shown(file) && read_configuration(file).is_ok_and(|text| is_certificates(&text))
+            });
             found.system.extend(files.map(|path| Visible {
                 path,
                 why: "certificates".into(),
@@ -182,13 +183,8 @@ pub(super) fn home_files(
         .map(|(_, value)| std::env::split_paths(value).collect())
         .unwrap_or_default();
     let has_program = |name: &str| path.iter().any(|dir| is_visible(&dir.join(name)));
-    let stand_in = |address: &str| {
-        let address = ["sparse+", "git+"]
-            .iter()
-            .find_map(|prefix| address.strip_prefix(prefix))
-            .unwrap_or(address);
-        let (scheme, rest) = address.split_once("://")?;
-        let authority = rest.split('/').next()?;
+    let stand_in = |origin: &str| {
+        let (scheme, authority) = origin.split_once("://")?;
         let is_for = |target: &CredentialTarget| {
             target.scheme.word() == scheme && target.authority == authority
         };
@@ -205,7 +201,6 @@ pub(super) fn home_files(
         is_visible: &is_visible,
         has_program: &has_program,
         stand_in: &stand_in,
-        has_identity: true,
     }
     .home_files()
 }
@@ -219,25 +214,6 @@ pub(super) fn shown(world: &ProcessState, paths: &[PathBuf]) -> Vec<String> {
         show_path(&path).into_owned()
     };
     paths.iter().map(shown).collect()
-}
-
-/// Returns true for a file that is nothing but certificates (PEM).
-#[expect(clippy::disallowed_methods, reason = "a file of the operator's")]
-fn holds_only_certificates(path: &Path) -> bool {
-    let is_small = std::fs::metadata(path)
-        .is_ok_and(|found| found.is_file() && found.len() <= MAX_CERTIFICATES_BYTES);
-    let text = Some(path)
-        .filter(|path| path.is_absolute() && is_small)
-        .and_then(|path| std::fs::read_to_string(path).ok());
-    text.is_some_and(|text| {
-        let mut kinds = text
-            .split("-----BEGIN ")
-            .skip(1)
-            .map(|rest| rest.split("-----").next());
-        let is_certificate =
-            |kind: Option<&str>| kind.is_some_and(|kind| kind.ends_with("CERTIFICATE"));
-        text.contains("-----BEGIN ") && kinds.all(is_certificate)
-    })
 }
 
 fn is_link(place: &Path) -> bool {

@@ -30,7 +30,7 @@ pub(crate) struct CleanText {
 }
 
 /// Takes login, query and fragment out of each address of a text. `stand_in` may give another
-/// password for an address. Returns `None` if the text may hold a secret in another form.
+/// password for scheme and host. Returns `None` if the text may hold a secret in another form.
 pub(crate) fn clean(text: &str, stand_in: &dyn Fn(&str) -> Option<String>) -> Option<CleanText> {
     let mut clean = CleanText {
         text: String::new(),
@@ -107,7 +107,7 @@ impl CleanText {
         self.text.push_str("://");
         if let Some(login) = login {
             let address = format!("{scheme}://{host}{path}");
-            if let Some(password) = stand_in(&address) {
+            if let Some(password) = stand_in(origin(&address)) {
                 if let Some((user, _)) = login.split_once(':') {
                     self.text.push_str(user);
                     self.text.push(':');
@@ -119,12 +119,23 @@ impl CleanText {
         }
         self.text.push_str(host);
         self.text.push_str(path);
-        let transport = scheme.rsplit('+').next().unwrap_or(scheme);
         if !host.is_empty() {
-            self.origins.push(format!("{transport}://{host}"));
+            let address = format!("{scheme}://{host}");
+            self.origins.push(origin(&address).to_owned());
         }
         Some(())
     }
+}
+
+/// Returns scheme, host and port of an address, without what cargo and pip put before the scheme.
+pub(crate) fn origin(address: &str) -> &str {
+    let Some(at) = address.find("://") else {
+        return address;
+    };
+    let start = address[..at].rfind('+').map_or(0, |plus| plus + 1);
+    let host = at + "://".len();
+    let end = address[host..].find('/');
+    &address[start..end.map_or(address.len(), |end| host + end)]
 }
 
 /// Returns true for a host name or address, with or without a port.
@@ -269,7 +280,7 @@ mod tests {
 
     #[test]
     fn stand_in_replaces_password() {
-        let give = |address: &str| (address == "https://h/simple").then(|| "STAND".to_owned());
+        let give = |origin: &str| (origin == "https://h").then(|| "STAND".to_owned());
         let text = |text| clean(text, &give).map(|clean| clean.text);
         assert_eq!(
             text("https://ann:secret@h/simple").unwrap(),

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use serde_json::{Map, Value};
 
-use crate::address::{self, has_token};
+use crate::address::{self, has_token, origin};
 use crate::definitions::{Configuration, Definitions, Format, KeyLists};
 use crate::glob::{any_matches, matches};
 use crate::{formats, variables};
@@ -24,6 +24,8 @@ pub(crate) const MAX_CONFIGURATION_BYTES: u64 = 1024 * 1024;
 const MAX_KEY_BYTES: usize = 80;
 /// Most keys of a file that are reported as left out.
 const MAX_KEYS: usize = 100;
+/// Longest line of base64 in a certificate.
+const MAX_BASE64_LINE: usize = 76;
 /// Most addresses of a file that are reported.
 const MAX_ADDRESSES: usize = 64;
 
@@ -39,17 +41,13 @@ pub struct Machine<'a> {
     pub is_visible: &'a dyn Fn(&Path) -> bool,
     /// True if commands find a program of this name.
     pub has_program: &'a dyn Fn(&str) -> bool,
-    /// Placeholder that the proxy replaces by the secret for this address, if any.
+    /// Placeholder that the proxy replaces by the secret for this scheme and host, if any.
     pub stand_in: &'a dyn Fn(&str) -> Option<String>,
-    /// True if commands get the operator's name and address for git.
-    pub has_identity: bool,
 }
 
 /// A file of the private HOME that stands for one of the operator's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomeFile {
-    /// Name of the ecosystem.
-    pub title: String,
     /// Path below HOME.
     pub path: String,
     /// The operator's file.
@@ -178,7 +176,6 @@ impl Machine<'_> {
             .into_iter()
             .find(|path| std::fs::symlink_metadata(path).is_ok() && (self.is_own)(path))?;
         let mut file = HomeFile {
-            title: configuration.title.clone(),
             path: configuration.place().to_owned(),
             source,
             text: configuration.empty.clone().unwrap_or_else(|| {
@@ -234,17 +231,6 @@ impl Machine<'_> {
         });
         Some(file)
     }
-}
-
-/// Returns scheme, host and port of an address, without what cargo and pip put before the scheme.
-fn origin(address: &str) -> &str {
-    let address = ["sparse+", "git+"]
-        .iter()
-        .find_map(|prefix| address.strip_prefix(prefix))
-        .unwrap_or(address);
-    let host = address.find("://").map_or(0, |at| at + 3);
-    let end = address[host..].find('/');
-    end.map_or(address, |end| &address[..host + end])
 }
 
 /// Reads a small regular file. Fails with the reason in a few words.
@@ -427,7 +413,7 @@ impl<'a> KeyFilter<'a> {
         }
         for address in clean.stripped {
             let has_room = self.addresses.len() < MAX_ADDRESSES;
-            if has_room && (self.machine.stand_in)(&address).is_none() {
+            if has_room && (self.machine.stand_in)(origin(&address)).is_none() {
                 self.report(format!("the login in {}", shortened(path)));
                 self.addresses.push(address);
             }
@@ -445,7 +431,7 @@ impl<'a> KeyFilter<'a> {
             let addresses = ["https", "http"].map(|scheme| format!("{scheme}://{place}"));
             let found = addresses
                 .iter()
-                .find_map(|address| (self.machine.stand_in)(address));
+                .find_map(|address| (self.machine.stand_in)(origin(address)));
             if let Some(stand_in) = found {
                 return self.take(stand_in);
             }
@@ -511,11 +497,27 @@ impl<'a> KeyFilter<'a> {
     }
 }
 
-/// Returns true for a text of nothing but certificates (PEM).
-fn is_certificates(text: &str) -> bool {
-    const BEGIN: &str = "-----BEGIN ";
-    let mut kinds = text.split(BEGIN).skip(1);
-    text.trim_start().starts_with(BEGIN) && kinds.all(|kind| kind.starts_with("CERTIFICATE-----"))
+/// Returns true for a text of nothing but certificates (PEM, RFC 7468), without keys and words.
+pub fn is_certificates(text: &str) -> bool {
+    let is_base64 = |line: &str| {
+        let is_of_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+        line.len() <= MAX_BASE64_LINE && line.bytes().all(is_of_base64)
+    };
+    let mut is_inside = false;
+    let mut is_any = false;
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let is_plain = lines.all(|line| match line {
+        "-----BEGIN CERTIFICATE-----" if !is_inside => {
+            is_inside = true;
+            true
+        }
+        "-----END CERTIFICATE-----" if is_inside => {
+            (is_inside, is_any) = (false, true);
+            true
+        }
+        line => is_inside && is_base64(line),
+    });
+    is_plain && is_any && !is_inside
 }
 
 /// Name of a key for messages, unless it may hold a secret itself.

@@ -103,7 +103,6 @@ pub(crate) struct Download {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Configuration {
-    pub(crate) title: String,
     pub(crate) files: Vec<String>,
     /// Variable with the absolute path of the file, or of the directory of `below`.
     pub(crate) variable: Option<String>,
@@ -317,8 +316,8 @@ mod tests {
     fn operator_adds_lists_and_ecosystems() {
         let added = Definitions::embedded()
             .with(
-                "system = ['/srv/tools']\n[configuration.npm]\ntitle = 'npm, ours'\nkeys = ['corp-*']\n\
-                 [configuration.own]\ntitle = 'own'\nfiles = ['.own']\nformat = 'properties'\n",
+                "system = ['/srv/tools']\n[configuration.npm]\nplace = '.ours'\nkeys = ['corp-*']\n\
+                 [configuration.own]\nfiles = ['.own']\nformat = 'properties'\n",
             )
             .unwrap();
         assert_eq!(added.system().last(), Some(&PathBuf::from("/srv/tools")));
@@ -327,7 +326,7 @@ mod tests {
             all.iter().find(|(known, _)| known == id).unwrap().1.clone()
         };
         let npm = named("npm");
-        assert_eq!((npm.title.as_str(), npm.place()), ("npm, ours", ".npmrc"));
+        assert_eq!(npm.place(), ".ours");
         assert_eq!(npm.keys.last().map(String::as_str), Some("corp-*"));
         assert!(npm.keys.contains(&"registry".to_owned()));
         assert_eq!(named("own").place(), ".own");
@@ -338,11 +337,11 @@ mod tests {
         let fault = |text: &str| Definitions::embedded().with(text).unwrap_err().to_string();
         assert_eq!(
             fault("[configuration.npm]\nkeyz = []\n"),
-            "[npm]: unknown field `keyz`, expected one of `title`, `files`, `variable`, `below`, `place`, `format`, \
+            "[npm]: unknown field `keyz`, expected one of `files`, `variable`, `below`, `place`, `format`, \
              `expands`, `empty`, `keys`, `paths`, `programs`, `secrets`"
         );
         assert_eq!(
-            fault("[configuration.own]\ntitle = 'own'\n"),
+            fault("[configuration.own]\nformat = 'ini'\n"),
             "[own]: missing field `files`"
         );
     }

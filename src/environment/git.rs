@@ -24,7 +24,6 @@ const MAX_INCLUDE_DEPTH: usize = 10;
 const MAX_READ_FILES: usize = 64;
 /// Most files that included and ignore files become.
 const MAX_FILES: usize = 64;
-const TITLE: &str = "git";
 /// Thing that commands lack, for the sentence of an alias that runs a shell.
 const ALIAS: &str =
     "this alias of the operator, since it runs a shell; give its commands themselves";
@@ -80,7 +79,6 @@ pub(crate) fn home_files(machine: &Machine<'_>) -> Vec<HomeFile> {
         ..
     } = writer;
     files.extend(found.map(|source| HomeFile {
-        title: TITLE.to_owned(),
         path: GLOBAL.to_owned(),
         source,
         text: text.text,
@@ -243,7 +241,6 @@ impl Writer<'_> {
 
     fn put(&mut self, path: String, source: &Path, text: String) {
         self.files.push(HomeFile {
-            title: TITLE.to_owned(),
             path,
             source: source.to_owned(),
             text,
@@ -259,7 +256,6 @@ impl Writer<'_> {
         let lists = &self.machine.definitions.document().git;
         let key = setting.key();
         let is_in = |globs: &[String]| globs.iter().any(|glob| setting.has_key(glob));
-        let is_identity = ["user", "author", "committer"].contains(&setting.section.as_str());
         if setting.section == "alias" && setting.value.trim_start().starts_with('!') {
             self.filter.left_out.push(key);
             let fails = format!("!echo 'replay: commands do not have {ALIAS}' >&2; false");
@@ -273,7 +269,7 @@ impl Writer<'_> {
         let is_passed = if self.filter.is_named_secret(&setting.name) {
             false
         } else if is_in(&lists.keys) {
-            self.machine.has_identity || !is_identity
+            true
         } else if is_in(&lists.addresses) {
             return self.add_address(setting, to);
         } else {

@@ -15,7 +15,9 @@ mod programs;
 pub mod toolchains;
 pub mod variables;
 
-pub use configuration::{HomeFile, Machine, MissingKeys, read as read_configuration};
+pub use configuration::{
+    HomeFile, Machine, MissingKeys, is_certificates, read as read_configuration,
+};
 pub use definitions::{Definitions, DefinitionsError, Hint};
 pub use programs::{ProgramSearch, Programs};
 pub use toolchains::{Toolchains, Visible};

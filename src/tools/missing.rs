@@ -34,6 +34,16 @@ pub(crate) struct Missing {
     flag: Option<String>,
 }
 
+impl Missing {
+    fn new(what: &str, flag: Option<&str>) -> Self {
+        Self {
+            what: what.to_owned(),
+            without: Vec::new(),
+            flag: flag.map(str::to_owned),
+        }
+    }
+}
+
 /// Files and programs that commands lack.
 #[derive(Debug, Default)]
 pub struct MissingThings {
@@ -101,12 +111,10 @@ impl MissingOfMachine {
             for (path, keys) in files.filter_map(|index| self.things.files.get(index)) {
                 let what = format!("~/{path}");
                 if is_about(keys, output) && self.is_first(&what) {
-                    let address = keys.addresses.first();
-                    let flag = address.map(|_| "--credential".to_owned());
+                    let flag = keys.addresses.first().map(|_| "--credential");
                     let missing = Missing {
-                        what,
                         without: keys.keys.clone(),
-                        flag,
+                        ..Missing::new(&what, flag)
                     };
                     found.push((keys.describe(path), missing));
                 }
@@ -161,13 +169,7 @@ impl MissingOfMachine {
             let note = format!(
                 "{home} is a private HOME: commands do not have the operator's {shown}, {why}"
             );
-            let flag = flag.map(str::to_owned);
-            let missing = Missing {
-                what,
-                without: Vec::new(),
-                flag,
-            };
-            (note, missing)
+            (note, Missing::new(&what, flag))
         })
     }
 
@@ -183,12 +185,7 @@ impl MissingOfMachine {
                     "{host} is of the operator's configuration, and commands do not reach it; the operator can allow it \
                      (--allow-host {host})"
                 );
-                let missing = Missing {
-                    what: host.clone(),
-                    without: Vec::new(),
-                    flag: Some("--allow-host".to_owned()),
-                };
-                (note, missing)
+                (note, Missing::new(host, Some("--allow-host")))
             })
             .collect()
     }
@@ -202,14 +199,7 @@ impl MissingOfMachine {
         let hints = self.things.hints.iter().filter(is_for);
         let first = hints.filter(|hint| self.is_first(&hint.note));
         first
-            .map(|hint| {
-                let missing = Missing {
-                    what: hint.about().to_owned(),
-                    without: Vec::new(),
-                    flag: None,
-                };
-                (hint.note.clone(), missing)
-            })
+            .map(|hint| (hint.note.clone(), Missing::new(hint.about(), None)))
             .collect()
     }
 
@@ -226,13 +216,7 @@ impl MissingOfMachine {
                 "of the operator's PATH commands do not see everything in {what}: own scripts, and directories outside \
                  the home; --system shows a file or directory"
             );
-            let flag = Some("--system".to_owned());
-            let missing = Missing {
-                what,
-                without: Vec::new(),
-                flag,
-            };
-            (note, missing)
+            (note, Missing::new(&what, Some("--system")))
         })
     }
 }

@@ -30,7 +30,6 @@ fn home_files(files: &[(&str, &str)], variables: &[(&str, &str)]) -> Vec<HomeFil
                 .contains("given.example")
                 .then(|| "STAND".to_owned())
         },
-        has_identity: true,
     };
     machine.home_files()
 }
@@ -257,5 +256,20 @@ fn put(tree: &mut Map<String, Value>, path: &str, value: &str, format: Format) {
     };
     if let Value::Object(below) = below {
         put(below, rest, value, format);
+    }
+}
+
+#[test]
+fn certificates_have_nothing_else() {
+    let one = "-----BEGIN CERTIFICATE-----\nTUlJ\nQQ==\n-----END CERTIFICATE-----\n";
+    assert!(is_certificates(one) && is_certificates(&format!("{one}\n{one}")));
+    for other in [
+        String::new(),
+        format!("password x\n{one}"),
+        one.replace("TUlJ", "a password"),
+        one.replace("CERTIFICATE", "RSA PRIVATE KEY"),
+        format!("{one}-----BEGIN CERTIFICATE-----\n"),
+    ] {
+        assert!(!is_certificates(&other), "{other}");
     }
 }

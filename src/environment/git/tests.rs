@@ -8,7 +8,7 @@ use super::*;
 use crate::definitions::Definitions;
 
 /// Files of a home, and what commands get of them: path, text, keys left out, secrets missing.
-fn files(files: &[(&str, &str)], has_identity: bool) -> Vec<HomeFile> {
+fn files(files: &[(&str, &str)]) -> Vec<HomeFile> {
     let home = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = home.path().join(path);
@@ -23,7 +23,6 @@ fn files(files: &[(&str, &str)], has_identity: bool) -> Vec<HomeFile> {
         is_visible: &|_| false,
         has_program: &|name| name == "git-media",
         stand_in: &|_| None,
-        has_identity,
     };
     let shown = home.path().to_str().unwrap();
     home_files(&machine)
@@ -45,19 +44,16 @@ fn texts(files: &[HomeFile]) -> Vec<(&str, &str)> {
 
 #[test]
 fn harmless_settings_pass() {
-    let all = files(
-        &[
-            (".config/git/config", "[pull]\nrebase = true\n"),
-            (
-                ".gitconfig",
-                "[user]\nname = \"Ann \\\"A\\\"\"\nemail = ann@home.example\nsigningKey = x\n[core]\neditor = vim\nautocrlf = input\n\
+    let all = files(&[
+        (".config/git/config", "[pull]\nrebase = true\n"),
+        (
+            ".gitconfig",
+            "[user]\nname = \"Ann \\\"A\\\"\"\nemail = ann@home.example\nsigningKey = x\n[core]\neditor = vim\nautocrlf = input\n\
                  [alias]\nst = status\nrm = !rm -rf\n[commit]\ngpgSign = true\n[credential]\nhelper = store\n\
                  [http \"https://h/\"]\nextraHeader = Authorization: SEKRET\n[url \"https://ann:SEKRET@h/\"]\ninsteadOf = \
                  gh:\n[url \"git@github.com:\"]\ninsteadOf = https://github.com/\n[safe]\ndirectory = /srv\n",
-            ),
-        ],
-        true,
-    );
+        ),
+    ]);
     assert_eq!(
         texts(&all),
         [(
@@ -83,10 +79,6 @@ fn harmless_settings_pass() {
         all[0].missing.as_ref().unwrap().keys,
         ["http.*.extraheader", "the login in url.*"]
     );
-    assert_eq!(
-        texts(&files(&[(".gitconfig", "[user]\nname = Ann\n")], false)),
-        [(".gitconfig", "")]
-    );
 }
 
 #[test]
@@ -96,7 +88,7 @@ fn filter_without_its_program_fails_with_sentence() {
     let fails = "echo 'replay: commands do not have git-lfs, which .gitattributes asks for here; the operator can show it \
                  with --system' >&2; false";
     assert_eq!(
-        texts(&files(&[(".gitconfig", lfs)], true)),
+        texts(&files(&[(".gitconfig", lfs)])),
         [(
             ".gitconfig",
             format!(
@@ -110,20 +102,17 @@ fn filter_without_its_program_fails_with_sentence() {
 
 #[test]
 fn includes_and_ignore_files_are_copied() {
-    let all = files(
-        &[
-            (
-                ".gitconfig",
-                "[core]\nexcludesFile = ~/.ignored\n[include]\npath = more\n[includeIf \"gitdir:~/work/\"]\npath = \
+    let all = files(&[
+        (
+            ".gitconfig",
+            "[core]\nexcludesFile = ~/.ignored\n[include]\npath = more\n[includeIf \"gitdir:~/work/\"]\npath = \
                  work.inc\n[include]\npath = .gitconfig\n",
-            ),
-            ("more", "[tag]\nsort = version:refname\n"),
-            ("work.inc", "[user]\nemail = ann@work.example\n"),
-            (".ignored", ".DS_Store\n"),
-            (".config/git/attributes", "*.bin filter=upper\n"),
-        ],
-        true,
-    );
+        ),
+        ("more", "[tag]\nsort = version:refname\n"),
+        ("work.inc", "[user]\nemail = ann@work.example\n"),
+        (".ignored", ".DS_Store\n"),
+        (".config/git/attributes", "*.bin filter=upper\n"),
+    ]);
     assert_eq!(
         texts(&all),
         [

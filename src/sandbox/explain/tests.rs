@@ -208,7 +208,6 @@ fn explained(plan: &Plan, standing: &WallStatus) -> String {
         program,
     });
     let file = |path: &str, passed, missing| HomeFile {
-        title: "a tool".to_owned(),
         path: path.to_owned(),
         source: Path::new("/home/me").join(path),
         text: String::new(),
