@@ -260,7 +260,7 @@ fn put(tree: &mut Map<String, Value>, path: &str, value: &str, format: Format) {
 }
 
 #[test]
-fn certificates_have_nothing_else() {
+fn certificates_exclude_keys_and_words() {
     let one = "-----BEGIN CERTIFICATE-----\nTUlJ\nQQ==\n-----END CERTIFICATE-----\n";
     assert!(is_certificates(one) && is_certificates(&format!("{one}\n{one}")));
     for other in [
