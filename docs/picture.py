@@ -46,7 +46,9 @@ class Server:
         real = Path.home()
         places = {"RUSTUP_HOME": real / ".rustup", "CARGO_HOME": real / ".cargo"}
         found = {name: str(place) for name, place in places.items() if name not in os.environ and place.is_dir()}
-        environment = {**os.environ, **found, "HOME": str(home)}
+        # Settings of Cargo, such as CARGO_INCREMENTAL, change which files a test run makes.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("CARGO_") or name == "CARGO_HOME"}
+        environment = {**kept, **found, "HOME": str(home)}
         self.child = subprocess.Popen(
             line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
         )
