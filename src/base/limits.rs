@@ -245,6 +245,8 @@ pub const MAX_INTERCEPTED_BYTES: usize = 256 * 1024;
 pub const MAX_DATAGRAM_PLACES: usize = 256;
 /// Largest bundle of certificates that is put into the view of a command, in bytes.
 pub const CERTIFICATES_BYTES: u64 = 8 * 1024 * 1024;
+/// Changes of commands in one directory of `--downloads`, where they cannot be on a disk, in bytes.
+pub const LAYER_IN_MEMORY_BYTES: u64 = 1024 * 1024 * 1024;
 /// Largest file of recorded calls that is read or written, in bytes.
 pub const MAX_CALLS_FILE_BYTES: u64 = 256 * 1024 * 1024;
 /// Smallest body of a recorded call that is kept in a file of its own, in bytes.

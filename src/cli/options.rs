@@ -244,6 +244,13 @@ pub struct WallArgs {
     /// interpreters. `replay sandbox explain` lists what commands get and what is left out.
     #[arg(long, help_heading = WALLS, value_name = "SCOPE", hide_short_help = true)]
     pub environment: Option<EnvironmentScope>,
+    /// Show commands these caches of package managers; what they change in them is their own
+    ///
+    /// Comma-separated: `go`, `npm`, `pnpm`, `uv`, `maven`, `gradle`, `go-build`, `nuget`, `hf`, and those of your
+    /// own table. A cache may hold private packages; those of npm and uv are left out. Without this flag commands
+    /// begin with empty caches. `replay doctor` lists the caches that exist. Only the tier `namespaces`.
+    #[arg(long, help_heading = WALLS, value_name = "LIST", value_delimiter = ',')]
+    pub downloads: Vec<String>,
     /// Hide the compilers and interpreters below the home from commands
     ///
     /// Without this flag commands see those that are in PATH, such as the ones of rustup and pyenv.

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -73,6 +74,9 @@ const PROGRAMS: [(&str, &str); 3] = [
 ];
 
 const ROUNDS: usize = 7;
+
+/// Longest look at the size of a directory.
+const SIZE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Timeout of a connection to the operator's proxy.
 const PROXY_TIMEOUT: Duration = Duration::from_secs(3);
@@ -200,6 +204,12 @@ fn findings_of_home(config: &Config) -> Vec<Finding> {
         let found = format!("commands do not see {scripts}; --system FILE shows one");
         findings.push(Finding::lack("own scripts of PATH", found, None));
     }
+    let unseen = sandbox.downloads.unseen.iter();
+    findings.extend(unseen.filter(|_| sandbox.cache.is_none()).map(|download| {
+        let (size, name) = (size_in_words(&download.place), &download.name);
+        let found = format!("commands do not see it ({size}); --downloads {name}");
+        Finding::lack(show_path(&download.place), found, None)
+    }));
     for host in sandbox.configured_hosts() {
         let found = format!(
             "your configuration names it, and commands do not reach it; --allow-host {host}"
@@ -207,6 +217,33 @@ fn findings_of_home(config: &Config) -> Vec<Finding> {
         findings.push(Finding::lack(host, found, None));
     }
     findings
+}
+
+/// Returns the size of a directory on the disk, as far as a short look tells.
+fn size_in_words(place: &Path) -> String {
+    /// A block of `st_blocks`, in bytes (stat(2)).
+    const BLOCK_BYTES: u64 = 512;
+    let until = Instant::now() + SIZE_TIMEOUT;
+    let (mut bytes, mut left, mut more) = (0, vec![place.to_owned()], "");
+    while let Some(dir) = left.pop() {
+        if Instant::now() >= until {
+            more = "more than ";
+            break;
+        }
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let Ok(stat) = entry.metadata() else { continue };
+            bytes += stat.blocks() * BLOCK_BYTES;
+            if stat.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    let (unit, name) = match bytes {
+        1_000_000_000.. => (1_000_000_000, "GB"),
+        _ => (1_000_000, "MB"),
+    };
+    let tenths = bytes * 10 / unit;
+    format!("{more}{}.{} {name}", tenths / 10, tenths % 10)
 }
 
 /// Checks that the operator's proxies can be reached.

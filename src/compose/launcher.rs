@@ -128,6 +128,12 @@ pub(super) fn start(
                 not_namespaces(tier, &tried)
             );
         }
+        if tier == Tier::Landlock && !config.sandbox.downloads.shown.is_empty() {
+            bail!(
+                "--downloads needs the namespaces tier, and {}; leave the flag out",
+                not_namespaces(tier, &tried)
+            );
+        }
         let beside = LauncherOptions {
             watchers: &watchers,
             set: set.as_ref(),
@@ -205,7 +211,7 @@ fn missing(config: &Config, scratch: &Scratch, tier: Tier) -> MissingOfMachine {
             .definitions
             .hints()
             .filter(|hint| !hint.loopback || sandbox.network != replay_sandbox::Network::Host)
-            .cloned()
+            .filter_map(|hint| sandbox.downloads.completed(hint))
             .collect(),
     };
     MissingOfMachine::new(things, tier)
@@ -369,6 +375,10 @@ fn launch(
     }
     for set in rules.sets() {
         tracing::warn!("commands reach the hosts of {set}: {WARNING}");
+    }
+    let has_network = is_by_rule(config) || config.sandbox.network == replay_sandbox::Network::Host;
+    for warning in config.sandbox.downloads.warnings(has_network) {
+        tracing::warn!("{warning}");
     }
     for fault in config
         .sandbox
@@ -608,6 +618,7 @@ pub(crate) fn plan(
         scratch: scratch.into(),
         cache: cache.map(Cache::planned).transpose()?,
         private_home: sandbox.private_home,
+        layers: sandbox.downloads.planned()?,
         cargo_home: sandbox
             .cargo_home
             .as_ref()

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::credentials;
 use super::directories::without_parents;
+use super::downloads::{self, Downloads, Homes};
 use super::machine::{self, VisibleMachine};
 use super::process_state::ProcessState;
 use super::profile::Profile;
@@ -132,6 +133,8 @@ pub struct SandboxConfig {
     pub system: Vec<Visible>,
     /// Symlinks to create in the private home: their relative paths, and their targets in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
+    /// Caches of the operator's package managers.
+    pub downloads: Downloads,
     /// Path outside of cargo's directory, if the private one is also mounted there. Replaces such
     /// symlinks.
     pub cargo_home: Option<PathBuf>,
@@ -212,10 +215,16 @@ impl SandboxConfig {
             is_offline,
         )?;
 
-        let rules = EnvRules {
+        let homes = Homes {
+            private_home,
+            has_cache: cache.is_some(),
+        };
+        let downloads = downloads::resolve(options, profile, world, homes, &definitions, &roots)?;
+        let mut rules = EnvRules {
             whole: world.own,
             ..env_rules(options, profile, &found, &roots, mode)?
         };
+        rules.set.extend(downloads.variables());
         let world = &world.with_path(&programs.path);
         let kept: &[&str] = match (mode, private_home) {
             (Sandbox::Off, _) => &["HOME", "TMPDIR"],
@@ -310,6 +319,7 @@ impl SandboxConfig {
             unseen_path: machine::shown(world, &programs.unseen),
             cache,
             refused: refused(profile, mode, &found.system),
+            downloads,
             home_links: found.home_links,
             cargo_home,
             system: found.system,

@@ -1,6 +1,7 @@
 //! The operator's machine as commands see it: directories of programs, and configuration files of
 //! the private home.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use replay_network::rules::{CredentialTarget, Credentials};
 use replay_sandbox::is_below_link;
 
 use super::directories::without_parents;
+use super::downloads;
 use super::process_state::ProcessState;
 use super::profile::{Profile, System};
 use crate::cli::{EnvironmentScope, Options, Sandbox};
@@ -60,7 +62,8 @@ pub(super) fn visible(
 
     let wanted = !options.walls.no_toolchains && profile.toolchains.unwrap_or(usual);
     if let Some(home) = world.home().filter(|_| wanted) {
-        machine.add_programs(world, &home, roots, private_home, is_offline);
+        let asked = downloads::asked(options, profile);
+        machine.add_programs(world, &home, roots, private_home, is_offline, asked);
     }
     let VisibleMachine {
         definitions, found, ..
@@ -86,7 +89,8 @@ pub(super) fn visible(
 }
 
 impl VisibleMachine {
-    /// Adds the toolchains in use, and the other programs of PATH below HOME.
+    /// Adds the toolchains in use, and the other programs of PATH below HOME. Downloads that the
+    /// operator asked for are not among them.
     fn add_programs(
         &mut self,
         world: &ProcessState,
@@ -94,6 +98,7 @@ impl VisibleMachine {
         roots: &[PathBuf],
         private_home: bool,
         is_offline: bool,
+        asked: &[String],
     ) {
         let path: Vec<PathBuf> =
             std::env::split_paths(&world.variable("PATH").unwrap_or_default()).collect();
@@ -102,10 +107,16 @@ impl VisibleMachine {
             home,
             path: &path,
             is_offline,
+            asked,
         };
+        let variables = variables_of_files(&self.definitions, home, roots);
         let mut found = toolchains::find(
             surroundings,
-            |name| world.variable(name),
+            |name| {
+                world
+                    .variable(name)
+                    .or_else(|| variables.get(name).cloned())
+            },
             |path| std::fs::symlink_metadata(path).is_ok(),
         );
         let is_own = |place: &Path| !is_below_link(place) && !is_led_by_agents(place, roots);
@@ -137,6 +148,25 @@ impl VisibleMachine {
         }
         self.found = found;
     }
+}
+
+/// Reads the files that stand for variables. An agent cannot change them.
+pub(super) fn variables_of_files(
+    definitions: &Definitions,
+    home: &Path,
+    roots: &[PathBuf],
+) -> HashMap<String, OsString> {
+    let files = definitions.variable_files().iter();
+    let files = files.map(|below| home.join(below));
+    let texts = files
+        .filter(|file| !is_led_by_agents(file, roots))
+        .filter_map(|file| read_configuration(&file).ok());
+    let mut variables = HashMap::new();
+    for text in texts {
+        let lines = text.lines().filter_map(|line| line.split_once('='));
+        variables.extend(lines.map(|(name, value)| (name.trim().to_owned(), value.trim().into())));
+    }
+    variables
 }
 
 /// Reads the table of ecosystems with the operator's additions.

@@ -12,6 +12,7 @@ mod command_limits;
 mod commands;
 mod credentials;
 mod directories;
+mod downloads;
 mod http;
 mod machine;
 mod memory;

@@ -85,6 +85,8 @@ pub(super) struct Profile {
     /// `full`
     #[schemars(with = "String")]
     pub(super) environment: Option<EnvironmentScope>,
+    /// Caches of package managers that commands see, as --downloads (a list)
+    pub(super) downloads: Vec<String>,
     /// HOME of commands, as --home: `private` or `read_only`
     #[schemars(with = "String")]
     pub(super) home: Option<Home>,
@@ -412,9 +414,9 @@ mod tests {
             .collect();
         assert_eq!(
             (keys.len(), derived_profile_keys().lines().count()),
-            (56, 56)
+            (57, 57)
         );
-        assert_eq!((keys[0], keys[55]), ("read_only", "limits.undo_days"));
+        assert_eq!((keys[0], keys[56]), ("read_only", "limits.undo_days"));
     }
 
     #[test]
@@ -434,7 +436,7 @@ mod tests {
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_autorun": true,
                 "hide": [".env"], "allow_socket": ["/run/a.sock"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "publish": ["8123", "auto"], "allow_exec": true, "allow_fork": true, "import_baseline": true,
-                "system": "default", "toolchains": true, "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
+                "system": "default", "toolchains": true, "downloads": ["npm"], "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],
                 "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5, "reply_tokens": 0}, "extra_rules": []}"#,
         )

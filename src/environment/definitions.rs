@@ -37,6 +37,7 @@ pub(crate) struct Document {
     pub(crate) caches: Vec<String>,
     pub(crate) private: Vec<String>,
     pub(crate) shared: Vec<String>,
+    pub(crate) variable_files: Vec<String>,
     pub(crate) variables: VariableLists,
     #[serde(deserialize_with = "named")]
     pub(crate) files: Vec<(String, String)>,
@@ -97,6 +98,16 @@ pub(crate) struct Download {
     pub(crate) links: bool,
     #[serde(default)]
     pub(crate) offline: bool,
+    #[serde(default)]
+    pub(crate) unless: Vec<String>,
+    #[serde(default)]
+    pub(crate) asked: bool,
+    #[serde(default)]
+    pub(crate) keep: Vec<String>,
+    #[serde(default)]
+    pub(crate) linked: Vec<String>,
+    #[serde(default)]
+    pub(crate) registries: Vec<String>,
 }
 
 /// A configuration file.
@@ -152,6 +163,9 @@ pub struct Hint {
     /// True for commands with a loopback of their own alone.
     #[serde(default)]
     pub loopback: bool,
+    /// Download that exists and that commands do not see. Then the note is about it.
+    pub download: Option<String>,
+    #[serde(default)]
     pub note: String,
 }
 
@@ -258,6 +272,11 @@ impl Definitions {
     /// First parts below HOME that may hold passwords.
     pub fn private(&self) -> &[String] {
         &self.read.private
+    }
+
+    /// Files below HOME whose lines `NAME=value` stand for variables that are not set.
+    pub fn variable_files(&self) -> &[String] {
+        &self.read.variable_files
     }
 
     /// Notes on failed commands.

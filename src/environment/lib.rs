@@ -7,6 +7,7 @@
 mod address;
 mod configuration;
 mod definitions;
+mod downloads;
 mod formats;
 mod git;
 mod glob;
@@ -19,6 +20,7 @@ pub use configuration::{
     HomeFile, Machine, MissingKeys, is_certificates, read as read_configuration,
 };
 pub use definitions::{Definitions, DefinitionsError, Hint};
+pub use downloads::{OperatorDownload, find_downloads};
 pub use programs::{ProgramSearch, Programs};
 pub use toolchains::{Toolchains, Visible};
 pub use variables::EnvRules;

@@ -37,6 +37,8 @@ pub struct Surroundings<'a> {
     pub path: &'a [PathBuf],
     /// `true` if commands see downloads that only help without a network.
     pub is_offline: bool,
+    /// Downloads that the operator asked for.
+    pub asked: &'a [String],
 }
 
 /// Variable that replaces `~/.cache` (XDG Base Directory Specification). When root runs pip, it
@@ -79,7 +81,10 @@ pub fn find(
     for (_, download) in &document.download {
         let toolchain = download.toolchain.as_deref();
         let counts = toolchain.is_none_or(|id| in_use.contains(&id))
-            && (surroundings.is_offline || !download.offline);
+            && (surroundings.is_offline || !download.offline)
+            && !download.asked
+            && !surroundings.is_asked(&download.place)
+            && download.unless.iter().all(|name| variable(name).is_none());
         if counts {
             found.add_download(download, surroundings, &variable, &exists);
         }
@@ -111,6 +116,32 @@ impl Surroundings<'_> {
         let mut wide = shared.chain([self.home.to_path_buf()]);
         let mut private = document.private.iter().map(|below| self.home.join(below));
         !wide.any(|wide| wide.starts_with(place)) && !private.any(|path| place.starts_with(path))
+    }
+
+    /// Returns true if the operator asked for the download at this place below HOME.
+    fn is_asked(self, place: &str) -> bool {
+        let mut downloads = self.definitions.document().download.iter();
+        downloads.any(|(name, download)| {
+            download.asked && download.place == place && self.asked.contains(name)
+        })
+    }
+
+    /// Returns the directory of a download.
+    pub(crate) fn place_of(
+        self,
+        download: &Download,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> PathBuf {
+        let named = download.variables.iter().find_map(|(name, below)| {
+            let first = std::env::split_paths(&variable(name)?).next()?;
+            let place = if below.is_empty() {
+                first
+            } else {
+                first.join(below)
+            };
+            (is_place(&place) && self.is_narrow(&place)).then_some(place)
+        });
+        named.unwrap_or_else(|| self.home.join(&download.place))
     }
 
     /// Returns the directories of a toolchain, if it is in use.
@@ -168,17 +199,7 @@ impl Toolchains {
         variable: impl Fn(&str) -> Option<OsString>,
         exists: impl Fn(&Path) -> bool,
     ) {
-        let named = download.variables.iter().find_map(|(name, below)| {
-            let first = std::env::split_paths(&variable(name)?).next()?;
-            let place = if below.is_empty() {
-                first
-            } else {
-                first.join(below)
-            };
-            (is_place(&place) && surroundings.is_narrow(&place)).then_some(place)
-        });
-        let home = surroundings.home;
-        let place = named.unwrap_or_else(|| home.join(&download.place));
+        let place = surroundings.place_of(download, &variable);
         let parts: Vec<&str> = if download.parts.is_empty() {
             vec![""]
         } else {

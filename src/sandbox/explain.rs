@@ -444,6 +444,7 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
         row(text, &seen.why, seen.path.display());
     }
     of_your_home(text, why);
+    of_your_caches(text, plan);
     text.push_str("\nbeside them\n");
     row(text, "/etc", "read-only, files that everybody may read");
     match plan.tier {
@@ -487,6 +488,29 @@ fn of_your_home(text: &mut String, why: &Why<'_>) {
     for script in why.scripts {
         let words = "left out, since an own script may hold secrets (--system shows it)";
         row(text, script, words);
+    }
+}
+
+/// Lists the caches of --downloads.
+fn of_your_caches(text: &mut String, plan: &Plan) {
+    if plan.layers.is_empty() {
+        return;
+    }
+    text.push_str("\nyour caches (--downloads); changes of commands are their own, and removed with the server\n");
+    for layer in &plan.layers {
+        let mut words = layer.place.path.as_path().display().to_string();
+        if !layer.private.is_empty() {
+            let _ = write!(
+                words,
+                ", without {} entries that may be private",
+                layer.private.len()
+            );
+        }
+        row(
+            text,
+            format!("~/{}", layer.below.as_path().display()),
+            words,
+        );
     }
 }
 

@@ -32,6 +32,7 @@ mod kernel_filesystems;
 mod kill_scope;
 pub mod landlock;
 mod launcher;
+mod layers;
 mod memory_watch;
 mod monitor;
 mod mount;
@@ -70,7 +71,8 @@ pub use etc::own_host_names;
 pub use home_watch::HomeWatch;
 pub use launcher::run as run_launcher;
 pub use plan::{
-    CanonicalPath, Extent, Limits, Network, Plan, PlannedHide, PlannedJournal, PlannedRoot, Tier,
+    CanonicalPath, Extent, Limits, Network, Plan, PlannedHide, PlannedJournal, PlannedLayer,
+    PlannedRoot, Tier,
 };
 pub use raw_string::RawString;
 pub use reader_sandbox::enclose;

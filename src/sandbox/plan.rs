@@ -147,6 +147,9 @@ pub struct Plan {
     pub cache: Option<PlannedCache>,
     /// `true` if commands get `scratch/home` as HOME; otherwise HOME is in `environment`.
     pub private_home: bool,
+    /// Directories of the operator below HOME of commands. Requires [`Tier::Namespaces`] and
+    /// `private_home`.
+    pub layers: Vec<PlannedLayer>,
     /// Second path at which `scratch/home/.cargo` is mounted. Requires [`Tier::Namespaces`].
     pub cargo_home: Option<RawString>,
     /// Environment of every command, except HOME and TMPDIR, which depend on the tier.
@@ -174,6 +177,16 @@ pub struct PlannedCache {
     pub place: CanonicalPath,
     /// Bytes that remain in the cache when the server ends.
     pub bytes: u64,
+}
+
+/// A directory of the operator that commands see below HOME. What they change in it is their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedLayer {
+    pub place: CanonicalPath,
+    /// Path below HOME of commands.
+    pub below: RawString,
+    /// Paths in it that commands do not see.
+    pub private: Vec<RawString>,
 }
 
 /// Hidden paths below the allowed directories ([`replay_files::hide::Hide`]).

@@ -30,7 +30,7 @@ use super::mount::{
 };
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
-use super::{etc, hidden_paths, namespaces};
+use super::{etc, hidden_paths, layers, namespaces};
 
 /// Terminals that one command has at a time; the system has 3,072 for all that are no system of
 /// their own.
@@ -439,6 +439,14 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<PendingMou
         let from = scratch.join(name);
         let piece = piece(&from, place, writable)?;
         pieces.push(piece.ok_or_else(|| missing(&from))?);
+    }
+    for (number, layer) in plan.layers.iter().enumerate() {
+        pieces.push(PendingMount {
+            place: Path::new(home(plan)).join(layer.below.as_path()),
+            tree: layers::overlay(scratch, number, layer)?,
+            is_dir: true,
+            attributes: Some(writable),
+        });
     }
     pieces.sort_by_key(|piece| piece.place.components().count());
     let mut roots: Vec<_> = plan.roots.iter().collect();

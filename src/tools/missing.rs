@@ -199,7 +199,10 @@ impl MissingOfMachine {
         let hints = self.things.hints.iter().filter(is_for);
         let first = hints.filter(|hint| self.is_first(&hint.note));
         first
-            .map(|hint| (hint.note.clone(), Missing::new(hint.about(), None)))
+            .map(|hint| {
+                let flag = hint.download.as_ref().map(|_| "--downloads");
+                (hint.note.clone(), Missing::new(hint.about(), flag))
+            })
             .collect()
     }
 

@@ -70,6 +70,7 @@ impl Shell {
             scratch: scratch.path().into(),
             cache: None,
             private_home: false,
+            layers: Vec::new(),
             cargo_home: None,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             limits: Limits::default(),

@@ -252,6 +252,7 @@ impl Net {
             scratch: scratch.path().into(),
             cache: None,
             private_home: true,
+            layers: Vec::new(),
             cargo_home: None,
             environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
             limits: Limits::default(),

@@ -127,6 +127,7 @@ impl LauncherFixture {
             scratch: scratch.path().into(),
             cache: None,
             private_home: true,
+            layers: Vec::new(),
             cargo_home: None,
             environment: vec![
                 ("PATH".into(), "/usr/bin:/bin".into()),

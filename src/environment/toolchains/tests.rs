@@ -21,6 +21,7 @@ impl Machine<'_> {
             home: Path::new("/home/me"),
             path: &path,
             is_offline: self.downloads,
+            asked: &[],
         };
         let variable = |name: &str| {
             self.variables
@@ -159,6 +160,12 @@ fn variable_names_toolchain_directory() {
         let found = machine.find(&["bin"]);
         assert_eq!(paths(&found), [modules]);
         assert_eq!(super::tests::variables(&found), [("GOMODCACHE", modules)]);
+        let variables = [(variable, value), ("GOPRIVATE", "*.acme.example")];
+        let machine = Machine {
+            variables: &variables,
+            ..machine
+        };
+        assert_eq!(machine.find(&["bin"]), Toolchains::default());
     }
     for nonsense in ["", "/", "cargo", "/data/../etc"] {
         let variables = [("VIRTUAL_ENV", nonsense)];

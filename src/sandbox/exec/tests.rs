@@ -798,6 +798,7 @@ fn empty_plan() -> Plan {
         public: Vec::new(),
         scratch: "/tmp/x".into(),
         cache: None,
+        layers: Vec::new(),
         cargo_home: None,
         private_home: false,
         environment: vec![("A".into(), "b".into())],

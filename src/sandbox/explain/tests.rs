@@ -43,6 +43,7 @@ fn plan(tier: Tier) -> Plan {
         public: Vec::new(),
         scratch: "/tmp/scratch".into(),
         cache: None,
+        layers: Vec::new(),
         cargo_home: None,
         private_home: true,
         environment: [

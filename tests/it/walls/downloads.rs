@@ -1,9 +1,12 @@
-//! Downloads of the operator's cargo and Go, and programs installed in a project.
+//! Downloads of the operator: crates, Go modules and caches of package managers.
+
+use std::process::Command;
 
 use pretty_assertions::assert_eq;
 use replay_sandbox::Tier;
+use serde_json::json;
 
-use super::{SECRET, Setting, Walls, everywhere, give, make_tree};
+use super::{SECRET, Setting, Walls, everywhere, give, make_tree, program};
 use crate::tree::Tree;
 
 const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
@@ -195,4 +198,130 @@ fn of_projects(setting: Setting) -> Tree {
         give(&tree.path("work"), owner);
     }
     tree
+}
+
+/// Starts a server whose operator has caches of npm and Maven.
+fn with_caches(setting: Setting, flags: &[&str]) -> Walls {
+    let tree = make_tree(setting);
+    let cache = "outside/home/.npm/_cacache";
+    for (name, host, hash, content) in [
+        ("public", "registry.npmjs.org", "AQID", "01/02/03"),
+        ("private", "npm.acme.example", "BAUG", "04/05/06"),
+    ] {
+        let url = format!("https://{host}/x");
+        let entry = json!({"key": format!("make-fetch-happen:request-cache:{url}"), "integrity": format!("sha512-{hash}"),
+            "metadata": {"url": url}});
+        tree.file(
+            format!("{cache}/index-v5/aa/bb/{name}"),
+            format!("\n0\t{entry}"),
+        );
+        tree.file(format!("{cache}/content-v2/sha512/{content}"), name);
+    }
+    tree.file("outside/home/.m2/repository/com/acme/x.jar", "jar\n")
+        .file("outside/home/.m2/settings-security.xml", SECRET);
+    if let Some(owner) = setting.owner {
+        give(&tree.path("outside"), owner);
+    }
+    let home = tree.text("outside/home");
+    Walls::on(
+        tree,
+        setting,
+        flags,
+        &[("HOME", &home), ("PATH", "/usr/bin:/bin")],
+    )
+}
+
+#[test]
+fn asked_caches_are_layers_without_private_entries() {
+    everywhere(|setting| {
+        if setting.tier != Tier::Namespaces {
+            return;
+        }
+        let mut walls = with_caches(setting, &["--downloads", "npm,maven"]);
+        let seen = "cd; find .npm .m2/repository -type f | sort; cat .m2/repository/com/acme/x.jar";
+        assert_eq!(
+            walls.works(seen),
+            ".m2/repository/com/acme/x.jar\n.npm/_cacache/content-v2/sha512/01/02/03\n\
+             .npm/_cacache/index-v5/aa/bb/public\njar\n"
+        );
+        let home = walls.beyond("home");
+        walls.fails(&format!("cat {home}/.m2/repository/com/acme/x.jar"));
+        // Changes are of the commands. A private entry does not come back with its directory.
+        walls.works(
+            "cd ~/.npm/_cacache && rm -r index-v5/aa && mkdir -p index-v5/aa/bb && test -z \"$(ls index-v5/aa/bb)\" && \
+             echo own > content-v2/sha512/01/02/03 && mv content-v2/sha512/01/02/03 content-v2/x",
+        );
+        assert_eq!(walls.works("cat ~/.npm/_cacache/content-v2/x"), "own\n");
+        walls.works("touch ~/.m2/repository/com/acme/x.jar; rm -r ~/.m2/repository/com");
+        // Neither directory of the layer is in their reach.
+        walls.fails("ls -d /tmp/../layers ~/../layers $TMPDIR/../layers");
+        walls.end();
+    });
+}
+
+#[test]
+fn unseen_cache_is_told_to_failed_command() {
+    everywhere(|setting| {
+        let mut walls = with_caches(setting, &[]);
+        let failed = walls.sh("ls -A ~/.npm ~/.m2; echo 'npm error code ENOTCACHED' >&2; exit 1");
+        let note = "[commands do not see the operator's npm packages; the operator can show them (--downloads npm)]";
+        assert!(failed.text.contains(note), "{failed:?}");
+        let again = walls.sh("echo 'npm error code ENOTCACHED' >&2; exit 1");
+        assert!(!again.text.contains("--downloads"), "{again:?}");
+        walls.end();
+    });
+}
+
+#[test]
+fn downloads_are_refused_where_they_cannot_be_layers() {
+    let tree = Tree::new();
+    tree.dir("work").dir("home/.m2/repository/own");
+    let cache = tree.text("cache");
+    let repository = tree.text("home/.m2/repository");
+    let said = |flags: &[&str]| {
+        let output = Command::new(program())
+            .current_dir(tree.path("work"))
+            .env("HOME", tree.path("home"))
+            .args(["sandbox", "run", "--allow", ".:rw"])
+            .args(flags)
+            .args(["--", "true"])
+            .output()
+            .unwrap();
+        assert!(!output.status.success(), "{flags:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (flags, expected) in [
+        (
+            &["--downloads", "npm,cargo"][..],
+            "--downloads `cargo` is unknown; it can be go, npm, pnpm, uv, maven, gradle, go-build, nuget, hf",
+        ),
+        (
+            &["--downloads", "npm", "--cache", &cache],
+            "--downloads shows your caches, and --cache keeps those of commands, at the same places; leave \
+             one of them out",
+        ),
+        (
+            &["--downloads", "npm", "--home", "read-only"],
+            "--downloads needs the private HOME of commands; leave out --sandbox off and --home read-only",
+        ),
+        (
+            &["--downloads", "maven", "--sandbox", "landlock"],
+            "--downloads needs the namespaces tier, and --sandbox landlock selects another tier; leave the \
+             flag out",
+        ),
+        (
+            &[
+                "--downloads",
+                "maven",
+                "--allow",
+                &format!("{repository}/own"),
+            ],
+            &format!(
+                "--downloads maven: `{repository}` holds an allowed directory or is in one, where an agent \
+                 can change it; leave maven out"
+            ),
+        ),
+    ] {
+        assert_eq!(said(flags), format!("replay: {expected}\n"));
+    }
 }

@@ -1,0 +1,208 @@
+use std::os::unix::fs::symlink;
+
+use pretty_assertions::assert_eq;
+
+use super::*;
+
+const REGISTRY: &str = "https://registry.npmjs.org";
+
+fn write(place: &Path, below: &str, text: &str) {
+    let file = place.join(below);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+fn found(home: &Path, name: &str) -> OperatorDownload {
+    let surroundings = Surroundings {
+        definitions: Definitions::embedded(),
+        home,
+        path: &[],
+        is_offline: true,
+        asked: &[],
+    };
+    let found = find_downloads(surroundings, |_| None);
+    found.into_iter().find(|found| found.name == name).unwrap()
+}
+
+fn private(home: &Path, name: &str) -> Vec<String> {
+    let entries = found(home, name).private_entries(Definitions::embedded());
+    let mut entries: Vec<String> = entries
+        .unwrap()
+        .iter()
+        .map(|path| path.to_str().unwrap().to_owned())
+        .collect();
+    entries.sort();
+    entries
+}
+
+/// An index line of cacache; the checksum is not read.
+fn index_line(url: &str, integrity: &str, request: &str, response: &str) -> String {
+    format!(
+        "\n0123\t{{\"key\":\"make-fetch-happen:request-cache:{url}\",\"integrity\":\"{integrity}\",\"time\":1,\
+         \"metadata\":{{\"url\":\"{url}\",\"reqHeaders\":{{{request}}},\"resHeaders\":{{{response}}}}}}}"
+    )
+}
+
+#[test]
+fn downloads_are_directories_at_their_places() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    fs::create_dir_all(home.join(".cache/uv")).unwrap();
+    fs::create_dir_all(home.join("builds")).unwrap();
+    fs::create_dir_all(home.join(".m2")).unwrap();
+    symlink(home.join("builds"), home.join(".m2/repository")).unwrap();
+    let surroundings = Surroundings {
+        definitions: Definitions::embedded(),
+        home,
+        path: &[],
+        is_offline: false,
+        asked: &[],
+    };
+    let builds = home.join("builds");
+    let variable = |name: &str| (name == "GOCACHE").then(|| builds.clone().into_os_string());
+    assert_eq!(
+        find_downloads(surroundings, variable),
+        [
+            OperatorDownload {
+                name: "uv".into(),
+                title: "Python packages (uv)".into(),
+                place: home.join(".cache/uv"),
+                below: ".cache/uv".into(),
+                variables: vec![("UV_LINK_MODE".into(), "copy".into())],
+            },
+            OperatorDownload {
+                name: "go-build".into(),
+                title: "Go builds".into(),
+                place: home.join("builds"),
+                below: ".cache/go-build".into(),
+                variables: Vec::new(),
+            },
+        ]
+    );
+    assert_eq!(
+        Definitions::embedded().download_names().collect::<Vec<_>>(),
+        [
+            "go", "npm", "pnpm", "uv", "maven", "gradle", "go-build", "nuget", "hf"
+        ]
+    );
+}
+
+#[test]
+fn npm_entries_of_others_are_private() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = home.path().join(".npm/_cacache");
+    let line = |url: &str, integrity: &str| index_line(url, integrity, "", "");
+    // Hashes of 3 bytes: 01 02 03, and so on.
+    let lodash = line(&format!("{REGISTRY}/lodash"), "sha512-AQID");
+    write(&cache, "index-v5/aa/bb/lodash", &lodash);
+    let again = line(&format!("{REGISTRY}/lodash"), "sha1-BAUG?x sha512-BAUG");
+    write(&cache, "index-v5/aa/bb/again", &format!("{lodash}{again}"));
+    write(
+        &cache,
+        "index-v5/aa/bb/deleted",
+        &lodash.replace("\"sha512-AQID\"", "null"),
+    );
+    for content in ["sha512/01/02/03", "sha1/04/05/06", "sha512/04/05/06"] {
+        write(&cache, &format!("content-v2/{content}"), "public");
+    }
+    let url = format!("{REGISTRY}/@acme%2fx");
+    let cases = [
+        ("host", line("https://npm.acme.example/x", "sha512-BwgJ")),
+        (
+            "prefix",
+            line(&format!("{REGISTRY}.acme.example/x"), "sha512-BwgJ"),
+        ),
+        (
+            "query",
+            line(&format!("{REGISTRY}/x?token=1"), "sha512-BwgJ"),
+        ),
+        (
+            "login",
+            index_line(&url, "sha512-BwgJ", "\"Authorization\":\"Bearer x\"", ""),
+        ),
+        (
+            "for-one",
+            index_line(
+                &url,
+                "sha512-BwgJ",
+                "",
+                "\"cache-control\":\"private, max-age=1\"",
+            ),
+        ),
+        (
+            "two",
+            format!(
+                "{lodash}{}",
+                line("https://npm.acme.example/x", "sha512-BwgJ")
+            ),
+        ),
+        ("other-key", lodash.replacen("lodash", "other", 1)),
+        ("hash", line(&format!("{REGISTRY}/x"), "sha512-/")),
+        ("torn", lodash[..40].to_owned()),
+        (
+            "no-metadata",
+            "\n0\t{\"key\":\"a\",\"integrity\":null}".to_owned(),
+        ),
+    ];
+    for (name, text) in &cases {
+        write(&cache, &format!("index-v5/cc/dd/{name}"), text);
+    }
+    write(&cache, "content-v2/sha512/07/08/09", "private");
+    write(&cache, "content-v2/stray", "private");
+    write(&cache, "index-v5/cc/dd/directory/file", "private");
+    write(&cache, "tmp/part", "private");
+    symlink("/etc/passwd", cache.join("index-v5/cc/link")).unwrap();
+    let mut expected: Vec<String> = cases
+        .iter()
+        .map(|(name, _)| format!("index-v5/cc/dd/{name}"))
+        .collect();
+    let others = [
+        "content-v2/sha512/07/08/09",
+        "content-v2/stray",
+        "index-v5/cc/dd/directory",
+        "index-v5/cc/link",
+        "tmp",
+    ];
+    expected.extend(others.map(str::to_owned));
+    expected.sort();
+    assert_eq!(private(home.path(), "npm"), expected);
+}
+
+#[test]
+fn uv_shows_what_public_wheels_lead_to() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = home.path().join(".cache/uv");
+    for file in [
+        "CACHEDIR.TAG",
+        ".lock",
+        "simple-v28/pypi/click.rkyv",
+        "simple-v28/index/0123/x.rkyv",
+        "archive-v0/public/click/a.py",
+        "archive-v0/private/x/a.py",
+        "wheels-v8/pypi/click/8.msgpack",
+        "wheels-v8/index/0123/x/1.msgpack",
+        "git-v0/db/0123/HEAD",
+    ] {
+        write(&cache, file, "");
+    }
+    let archive = |name: &str| cache.join("archive-v0").join(name);
+    symlink(archive("public"), cache.join("wheels-v8/pypi/click/8")).unwrap();
+    symlink(archive("private"), cache.join("wheels-v8/index/0123/x/1")).unwrap();
+    assert_eq!(
+        private(home.path(), "uv"),
+        [
+            ".lock",
+            "archive-v0/private",
+            "git-v0",
+            "simple-v28/index",
+            "wheels-v8/index"
+        ]
+    );
+}
+
+#[test]
+fn directory_without_rules_has_no_private_entries() {
+    let home = tempfile::tempdir().unwrap();
+    write(home.path(), ".m2/repository/com/acme/x.jar", "");
+    assert_eq!(private(home.path(), "maven"), [""; 0]);
+}
