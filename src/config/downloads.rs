@@ -9,7 +9,7 @@ use replay_environment::toolchains::Surroundings;
 use replay_environment::{Definitions, Hint, OperatorDownload, find_downloads};
 use replay_sandbox::{CanonicalPath, PlannedLayer, is_below_link};
 
-use super::machine::variables_of_files;
+use super::machine::{asked_downloads, variables_of_files};
 use super::process_state::ProcessState;
 use super::profile::Profile;
 use crate::cli::Options;
@@ -18,9 +18,9 @@ use crate::secrets::is_led_by_agents;
 /// The operator's caches of package managers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Downloads {
-    /// Those that commands see.
+    /// Caches that commands see.
     pub shown: Vec<DownloadLayer>,
-    /// The others.
+    /// Caches that commands do not see.
     pub unseen: Vec<OperatorDownload>,
     /// Names that were asked for and have no directory.
     pub absent: Vec<String>,
@@ -70,7 +70,7 @@ pub(super) fn resolve(
     definitions: &Definitions,
     roots: &[PathBuf],
 ) -> Result<Downloads> {
-    let mut asked = asked(options, profile).to_owned();
+    let mut asked = asked_downloads(options, profile).to_owned();
     let names: Vec<&str> = definitions.download_names().collect();
     if let Some(unknown) = asked.iter().find(|name| !names.contains(&name.as_str())) {
         bail!(
@@ -124,14 +124,6 @@ pub(super) fn resolve(
     Ok(downloads)
 }
 
-/// Returns the names of the command line, or else of the profile.
-pub(super) fn asked<'a>(options: &'a Options, profile: &'a Profile) -> &'a [String] {
-    match &*options.walls.downloads {
-        [] => &profile.downloads,
-        asked => asked,
-    }
-}
-
 /// Returns true if no allowed directory has to do with a path.
 fn is_apart(place: &Path, roots: &[PathBuf]) -> bool {
     let holds_root = roots.iter().any(|root| root.starts_with(place));
@@ -169,7 +161,7 @@ impl Downloads {
         self.shown.iter().map(DownloadLayer::planned).collect()
     }
 
-    /// What the operator should know at the start.
+    /// Warnings for the start of the server.
     pub fn warnings(&self, has_network: bool) -> Vec<String> {
         let mut warnings: Vec<String> = self
             .absent

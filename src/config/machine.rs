@@ -16,7 +16,6 @@ use replay_network::rules::{CredentialTarget, Credentials};
 use replay_sandbox::is_below_link;
 
 use super::directories::without_parents;
-use super::downloads;
 use super::process_state::ProcessState;
 use super::profile::{Profile, System};
 use crate::cli::{EnvironmentScope, Options, Sandbox};
@@ -62,7 +61,7 @@ pub(super) fn visible(
 
     let wanted = !options.walls.no_toolchains && profile.toolchains.unwrap_or(usual);
     if let Some(home) = world.home().filter(|_| wanted) {
-        let asked = downloads::asked(options, profile);
+        let asked = asked_downloads(options, profile);
         machine.add_programs(world, &home, roots, private_home, is_offline, asked);
     }
     let VisibleMachine {
@@ -147,6 +146,14 @@ impl VisibleMachine {
             found.system.extend(own);
         }
         self.found = found;
+    }
+}
+
+/// Returns the names in --downloads, or else in the profile.
+pub(super) fn asked_downloads<'a>(options: &'a Options, profile: &'a Profile) -> &'a [String] {
+    match &*options.walls.downloads {
+        [] => &profile.downloads,
+        asked => asked,
     }
 }
 

@@ -179,7 +179,7 @@ pub struct PlannedCache {
     pub bytes: u64,
 }
 
-/// A directory of the operator that commands see below HOME. What they change in it is their own.
+/// A directory of the operator that commands see below HOME. Their changes are not in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedLayer {
     pub place: CanonicalPath,

@@ -169,7 +169,7 @@ fn npm_entries_of_others_are_private() {
 }
 
 #[test]
-fn uv_shows_what_public_wheels_lead_to() {
+fn uv_archive_is_kept_if_public_wheel_links_to_it() {
     let home = tempfile::tempdir().unwrap();
     let cache = home.path().join(".cache/uv");
     for file in [

@@ -273,7 +273,7 @@ fn unseen_cache_is_told_to_failed_command() {
 }
 
 #[test]
-fn downloads_are_refused_where_they_cannot_be_layers() {
+fn downloads_without_private_home_are_refused() {
     let tree = Tree::new();
     tree.dir("work").dir("home/.m2/repository/own");
     let cache = tree.text("cache");
