@@ -227,6 +227,7 @@ fn of_policy(error: &PolicyError) -> Code {
         | PolicyError::NoProject => Code::NotAllowed,
         PolicyError::NotFound { .. }
         | PolicyError::LooksAlike { .. }
+        | PolicyError::SimilarName { .. }
         | PolicyError::ParentNotFound { .. }
         | PolicyError::Gone { .. } => Code::NotFound,
         PolicyError::Empty

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use replay_environment::OperatorDownload;
 use replay_files::autorun::{Compared, rule_for_path};
 use replay_files::policy::{self, Cause, Grant, Policy, PolicyError, Quoted};
 use replay_sandbox::exec::place_of;
@@ -91,6 +92,28 @@ impl RuleAnswer {
                 ..Self::denied(self.rule)
             },
             _ => self,
+        }
+    }
+
+    /// Adds what commands get of a denied path of the operator's home. A flag for the directory around
+    /// it would show more.
+    fn with_home(self, config: &Config, path: &Path) -> Self {
+        let (files, downloads) = (&config.sandbox.home_files, &config.sandbox.downloads);
+        let bare = |denied: Self| Self::denied(denied.rule);
+        let is_in = |download: &OperatorDownload| path.starts_with(&download.place);
+        let shown = downloads.shown.iter().map(|layer| &layer.download);
+        if let Some(file) = files.iter().find(|file| file.source == path) {
+            let note = format!("commands have it as ~/{}: {}", file.path, file.describe());
+            bare(self).with_notes([note])
+        } else if let Some(download) = shown.clone().find(|download| is_in(download)) {
+            let OperatorDownload { name, below, .. } = download;
+            let note = format!("commands have its directory as ~/{below} (--downloads {name})");
+            bare(self).with_notes([note])
+        } else if let Some(download) = downloads.unseen.iter().find(|unseen| is_in(unseen)) {
+            let besides = format!("commands can read all of {}", Quoted(&download.place));
+            bare(self).with_flag(format!("--downloads {}", download.name), besides)
+        } else {
+            self
         }
     }
 
@@ -204,7 +227,9 @@ fn read(config: &Config, policy: &Policy, path: &Path) -> RuleAnswer {
     });
     match policy.look(&path) {
         Ok(_) => RuleAnswer::allowed(allowed_by(policy, &path)),
-        Err(error) => refused(policy, &path, &error, "").deny_cache(config, &path),
+        Err(error) => refused(policy, &path, &error, "")
+            .deny_cache(config, &path)
+            .with_home(config, &path),
     }
     .with_notes(seen)
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use replay_base::text::alike::{Divergence, skeleton};
 use replay_base::text::escape::show_path;
+use replay_base::text::nearest::{differs_little, nearest};
 use replay_files::fs;
 use replay_files::policy::{AccessRecord, FileKind, Policy, PolicyError, Root};
 use replay_python::PythonError;
@@ -22,6 +23,10 @@ pub(super) fn explain_error(policy: &Policy, error: Error) -> Error {
                 other: show_path(&other).into_owned(),
                 difference,
             };
+        }
+        if let Some(other) = similar_path(policy, &path) {
+            let other = show_path(&other).into_owned();
+            return PolicyError::SimilarName { path, other };
         }
         match (missing_parent(policy, &path), policy.base()) {
             (Some(missing), Some(project)) => PolicyError::ParentNotFound {
@@ -63,6 +68,33 @@ fn missing_parent(policy: &Policy, path: &Path) -> Option<PathBuf> {
         .rev()
         .find(|above| !policy.is_there(above));
     missing.map(Path::to_owned)
+}
+
+/// Finds an existing path of which one name differs by a few characters.
+fn similar_path(policy: &Policy, path: &Path) -> Option<PathBuf> {
+    // These checks are not part of the call's audit log entry.
+    let aside = AccessRecord::default();
+    let _aside = aside.enter();
+    let root = root_of(policy, path)?;
+    let below = path.strip_prefix(root.path()).ok()?;
+    let known = below
+        .ancestors()
+        .find(|above| policy.look(root.path().join(above)).is_ok())?;
+    let mut rest = below.strip_prefix(known).ok()?.components();
+    let name = rest.next()?.as_os_str().to_str()?;
+    let place = root.path().join(known);
+    let directory = policy
+        .read(&place)
+        .ok()
+        .filter(|place| place.kind() == FileKind::Directory)?;
+    let entries = fs::entries(&directory).ok()?;
+    let names = entries.iter().filter_map(|entry| entry.name.to_str());
+    let other = nearest(name, names).filter(|other| differs_little(name, other))?;
+    let other: PathBuf = [place.as_path(), Path::new(other)]
+        .into_iter()
+        .chain(rest.map(|name| Path::new(name.as_os_str())))
+        .collect();
+    policy.look(&other).is_ok().then_some(other)
 }
 
 /// Finds an existing path that looks the same, and the first difference of their names.

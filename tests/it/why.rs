@@ -28,6 +28,7 @@ fn why(tree: &Tree, asked: &[&str], flags: &[&str]) -> (i32, String) {
         .args(flags)
         .env("XDG_STATE_HOME", tree.state())
         .env("TMPDIR", tree.path("tmp"))
+        .env("HOME", tree.path("home"))
         .env(
             "PATH",
             format!("/usr/bin:/bin:{}", tree.text("outside/bin")),
@@ -54,6 +55,42 @@ fn path_in_cache_names_no_flag() {
         assert_eq!(
             why(&tree, &[access, "cache/pip/x"], &["--cache", &cache]),
             (1, said.to_owned())
+        );
+    }
+}
+
+#[test]
+fn path_of_home_names_narrow_flag() {
+    let tree = tree();
+    tree.file(
+        "home/.npmrc",
+        "save-exact=true\n//npm.acme.example/:_authToken=x\n",
+    )
+    .file("home/.m2/repository/x.jar", "x");
+    let denied =
+        |path: &str| format!("denied: `{{}}/home/{path}` is outside the allowed directories\n");
+    for (path, flags, more) in [
+        (
+            ".npmrc",
+            &[][..],
+            "note: commands have it as ~/.npmrc: 1 value; secret: //npm.acme.example/:_authToken\n",
+        ),
+        (
+            ".m2/repository/x.jar",
+            &[],
+            "what would allow it: --downloads maven\nwhat that allows, too: commands can read all of \
+             `{}/home/.m2/repository`\n",
+        ),
+        (
+            ".m2/repository/x.jar",
+            &["--downloads", "maven"],
+            "note: commands have its directory as ~/.m2/repository (--downloads maven)\n",
+        ),
+    ] {
+        let asked = format!("home/{path}");
+        assert_eq!(
+            why(&tree, &["read", &asked], flags),
+            (1, denied(path) + more)
         );
     }
 }

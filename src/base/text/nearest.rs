@@ -1,6 +1,8 @@
 //! Unknown names: the nearest known name, and shortening for messages.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use crate::limits::MAX_SHOWN_NAME_BYTES;
 
@@ -16,6 +18,17 @@ pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         .min();
     near.filter(|(distance, known)| *distance <= known.len() / 2)
         .map(|(_, known)| known)
+}
+
+/// Returns true if file names differ in case, in the extension, in one character, or in a quarter of
+/// them at most.
+pub fn differs_little(one: &str, other: &str) -> bool {
+    let stem = |name: &str| {
+        Path::new(&name.to_lowercase())
+            .file_stem()
+            .map(OsStr::to_owned)
+    };
+    stem(one) == stem(other) || strsim::damerau_levenshtein(one, other) <= (one.len() / 4).max(1)
 }
 
 /// Returns a name for a message, shortened to [`MAX_SHOWN_NAME_BYTES`] with an ellipsis if longer.
@@ -40,6 +53,16 @@ mod tests {
         assert_eq!(near("pong"), Some("ping"));
         assert_eq!(near("unlike all of them"), None);
         assert_eq!(near(&"read_file".repeat(1_000_000)), None);
+    }
+
+    #[test]
+    fn little_differences_are_of_case_extension_or_few_characters() {
+        for near in ["LIB.rs", "lib.ts", "lib", "lob.rs", "libs.rs"] {
+            assert!(differs_little("lib.rs", near), "{near}");
+        }
+        for far in ["main.rs", "lab.ts", "bill.rs"] {
+            assert!(!differs_little("lib.rs", far), "{far}");
+        }
     }
 
     #[test]

@@ -103,6 +103,14 @@ pub enum PolicyError {
         /// The first character that differs.
         difference: String,
     },
+    /// The path does not exist, and one with a similar name does.
+    #[error("{} does not exist", Quoted(.path))]
+    SimilarName {
+        /// The absolute path.
+        path: PathBuf,
+        /// The path that exists, as it is shown.
+        other: String,
+    },
     /// The path does not exist, nor does a directory above it.
     #[error("{} does not exist", Quoted(.path))]
     ParentNotFound {
@@ -256,6 +264,9 @@ impl PolicyError {
                 directory anew".into(),
             Self::LooksAlike { other, difference, .. } => {
                 format!("`{other}` exists and looks the same: its name has {difference}; copy it as it is").into()
+            }
+            Self::SimilarName { other, .. } => {
+                format!("`{other}` exists and has a similar name; else list the parent directory").into()
             }
             Self::ParentNotFound { missing, project, .. } => format!(
                 "{} does not exist either; relative paths begin at {}",

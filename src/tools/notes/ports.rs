@@ -96,10 +96,10 @@ pub(crate) fn ports_in_words(commands: &Commands) -> Option<String> {
     let mut words: Vec<String> = ports
         .iter()
         .map(|port| {
-            let (number, program) = (port.port, &port.program);
+            let shown = with_program(port);
             match published_port(port, &published) {
-                Some(open) => format!("{number} ({program}) at {}", open.link()),
-                None => format!("{number} ({program}), which only commands reach"),
+                Some(open) => format!("{shown} at {}", open.link()),
+                None => format!("{shown}, which only commands reach"),
             }
         })
         .collect();
@@ -154,20 +154,23 @@ fn published_port(port: &ListeningPort, published: &[PublishedPort]) -> Option<P
         .copied()
 }
 
+/// Returns a port with its program and background command, such as `8123 (python3 of c1)`.
+fn with_program(port: &ListeningPort) -> String {
+    match &port.command {
+        Some(command) => format!("{} ({} of {command})", port.port, port.program),
+        None => format!("{} ({})", port.port, port.program),
+    }
+}
+
 /// Describes new ports in one line.
 fn news(ports: &[&ListeningPort], published: &[PublishedPort]) -> String {
     let (mut links, mut closed, mut flags) = (Vec::new(), Vec::new(), Vec::new());
     for port in ports.iter().take(MAX_TOLD_PORTS) {
         if let Some(open) = published_port(port, published) {
-            links.push(format!(
-                "port {} ({}) at {}",
-                port.port,
-                port.program,
-                open.link()
-            ));
+            links.push(format!("port {} at {}", with_program(port), open.link()));
         } else {
             let number = port.port;
-            closed.push(format!("{number} ({})", port.program));
+            closed.push(with_program(port));
             flags.push(format!("--publish {number}"));
         }
     }
@@ -266,15 +269,15 @@ mod tests {
             port(8123, "127.0.0.1", "python3"),
             port(5173, "::1", "node"),
         );
-        let closed = "listening on 8123 (python3), which only commands reach; the operator can open \
+        let closed = "listening on 8123 (python3 of c1), which only commands reach; the operator can open \
                       it with --publish 8123";
         assert_eq!(news(&[&one], &[]), closed);
         assert_eq!(
             news(&[&two, &one], &[]),
-            "listening on 5173 (node) and 8123 (python3), which only commands reach; the operator can \
+            "listening on 5173 (node of c1) and 8123 (python3 of c1), which only commands reach; the operator can \
              open them with --publish 5173 --publish 8123"
         );
-        let open = "open to the person: port 5173 (node) at http://replay.localhost:3000/";
+        let open = "open to the person: port 5173 (node of c1) at http://replay.localhost:3000/";
         assert_eq!(news(&[&two], &[opened(5173, 3000)]), open);
         assert_eq!(
             news(&[&two, &one], &[opened(5173, 3000)]),
@@ -282,7 +285,7 @@ mod tests {
         );
         assert_eq!(
             news(&[&two, &one], &[opened(5173, 5173), opened(8123, 8123)]),
-            "open to the person: port 5173 (node) at http://replay.localhost:5173/ and port 8123 (python3) at \
+            "open to the person: port 5173 (node of c1) at http://replay.localhost:5173/ and port 8123 (python3 of c1) at \
              http://replay.localhost:8123/"
         );
     }

@@ -188,7 +188,7 @@ fn automatic_port_is_open_while_command_listens() {
         assert!(connect(V4, port).is_err());
         let (id, told) = serve(&mut walls, "127.0.0.1", port);
         let link = format!("http://replay.localhost:{port}/");
-        let open = format!("open to the person: port {port} (python3) at {link}");
+        let open = format!("open to the person: port {port} (python3 of {id}) at {link}");
         assert_eq!(notes(&told), [open], "{setting:?}");
         let listening = json!([{
             "port": port, "address": "127.0.0.1", "program": "python3", "commandId": id, "published": link
@@ -237,7 +237,7 @@ fn replies_tell_ports_once() {
         let (one, two) = (free_port(), free_port());
         let (id, told) = serve(&mut walls, "127.0.0.1", one);
         let closed = format!(
-            "listening on {one} (python3), which only commands reach; the operator can open it \
+            "listening on {one} (python3 of {id}), which only commands reach; the operator can open it \
              with --publish {one}"
         );
         assert_eq!(notes(&told), [closed], "{setting:?}");
@@ -264,12 +264,11 @@ fn replies_tell_ports_once() {
             assert!(Instant::now() < until, "{}", ran.whole());
         }
         let listed = walls.server.call("list_allowed_directories", json!({}));
-        let lines = format!(
-            "ports of commands: {} (python3), which only commands reach; {} (python3), which only \
-             commands reach",
-            one.min(two),
-            one.max(two)
-        );
+        let mut shown = [(one, "c1"), (two, "c3")];
+        shown.sort_unstable();
+        let shown =
+            shown.map(|(port, id)| format!("{port} (python3 of {id}), which only commands reach"));
+        let lines = format!("ports of commands: {}", shown.join("; "));
         assert!(listed.whole().contains(&lines), "{}", listed.whole());
         walls.end();
     });

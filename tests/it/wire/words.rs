@@ -425,7 +425,8 @@ fn lookalike_file_name_is_proposed() {
     let shot = "Screenshot 9.41\u{202F}PM.png.txt";
     let (decomposed, composed) = ("cafe\u{301}", "caf\u{e9}");
     tree.file(format!("work/{shot}"), "shot\n")
-        .file(format!("work/{decomposed}/menu.txt"), "menu\n");
+        .file(format!("work/{decomposed}/menu.txt"), "menu\n")
+        .file("work/src/main.rs", "");
     let mut message = |path: &str| {
         server
             .call("read_file", json!({"path": path}))
@@ -448,10 +449,21 @@ fn lookalike_file_name_is_proposed() {
              has U+0065 U+0301 (e\u{301}) where the one asked for has U+00E9 (\u{e9}); copy it as it is"
         )
     );
-    assert!(
-        message("Screenshot 9.42 PM.png.txt")
-            .ends_with("hint: list the parent directory to see what is there")
-    );
+    assert!(message("other.txt").ends_with("hint: list the parent directory to see what is there"));
+    let similar = |path: &str| {
+        format!(
+            "\nhint: `{root}/{path}` exists and has a similar name; else list the parent directory"
+        )
+    };
+    for (path, other) in [
+        ("src/Main.rs", "src/main.rs"),
+        ("src/main.ts", "src/main.rs"),
+        ("scr/main.rs", "src/main.rs"),
+    ] {
+        let expected = format!("`{root}/{path}` does not exist{}", similar(other));
+        assert_eq!(message(path), expected);
+    }
+    assert!(!message("src/nain/x").contains("similar"));
     let named = server.call(
         "search_files",
         json!({"directory": ".", "nameContains": "9.41 pm"}),
