@@ -49,6 +49,8 @@ pub(crate) struct Document {
     pub(crate) configuration: Vec<(String, Configuration)>,
     #[serde(deserialize_with = "named")]
     pub(crate) hint: Vec<(String, Hint)>,
+    #[serde(deserialize_with = "named")]
+    pub(crate) device: Vec<(String, DeviceGroup)>,
     pub(crate) git: KeyLists,
 }
 
@@ -182,6 +184,26 @@ impl Hint {
     }
 }
 
+/// Devices that programs use together.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceGroup {
+    /// Globs of device nodes below `/dev`. The group exists if the first one has a match.
+    pub nodes: Vec<String>,
+    /// Globs of nodes that are left out.
+    #[serde(default)]
+    pub except: Vec<String>,
+    /// Globs of paths below `/sys` that programs read, too.
+    #[serde(default)]
+    pub system: Vec<String>,
+    /// True if its programs name their threads from other threads.
+    #[serde(default)]
+    pub names_threads: bool,
+    /// Noun with its article, for agents and operators who do not use it.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
 /// Patterns of keys, by the condition for passing one.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -282,6 +304,12 @@ impl Definitions {
     /// Notes on failed commands.
     pub fn hints(&self) -> impl Iterator<Item = &Hint> {
         self.read.hint.iter().map(|(_, hint)| hint)
+    }
+
+    /// Groups of devices by name.
+    pub fn devices(&self) -> impl Iterator<Item = (&str, &DeviceGroup)> {
+        let groups = self.read.device.iter();
+        groups.map(|(name, group)| (name.as_str(), group))
     }
 
     /// Files of the private HOME: path and text.

@@ -7,6 +7,7 @@
 mod address;
 mod configuration;
 mod definitions;
+mod devices;
 mod downloads;
 mod formats;
 mod git;
@@ -19,7 +20,8 @@ pub mod variables;
 pub use configuration::{
     HomeFile, Machine, MissingKeys, is_certificates, read as read_configuration,
 };
-pub use definitions::{Definitions, DefinitionsError, Hint};
+pub use definitions::{Definitions, DefinitionsError, DeviceGroup, Hint};
+pub use devices::{DeviceEntry, DeviceError, DeviceTree, Devices, MachineDevices, NodeType};
 pub use downloads::{OperatorDownload, find_downloads};
 pub use programs::{ProgramSearch, Programs};
 pub use toolchains::{Toolchains, Visible};
