@@ -237,6 +237,12 @@ pub struct WallArgs {
     /// Repeatable.
     #[arg(long, help_heading = WALLS, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
     pub system: Vec<PathBuf>,
+    /// Let commands use devices of this machine: `nvidia`, `amd`, `dri`, `wsl` or `kvm`, or a path below /dev
+    ///
+    /// Repeatable. Only character devices, and none of memory, disks, inputs or consoles. Modes of the
+    /// files still count. A device leads into a driver of the kernel, which no undo and no limit covers.
+    #[arg(long, help_heading = WALLS, value_name = "NAME|PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
+    pub device: Vec<PathBuf>,
     /// Choose what commands get of this machine's configuration and programs [default: public]
     ///
     /// `public`: git's and the package managers' settings without secrets, installed programs of PATH below the

@@ -130,6 +130,7 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         let config = Config::for_wall_test(&options)?;
         let tried = alone(&config);
         of_home = findings_of_home(&config);
+        of_home.extend(unseen_devices(&config));
         let refused = match &tried {
             Ok(server) => server.services().commands.standing.refused.clone(),
             Err(error) => Some(reasons(error)),
@@ -244,6 +245,19 @@ fn size_in_words(place: &Path) -> String {
     };
     let tenths = bytes * 10 / unit;
     format!("{more}{}.{} {name}", tenths / 10, tenths % 10)
+}
+
+/// Lists devices of the machine that commands do not get, each with its flag.
+fn unseen_devices(config: &Config) -> Vec<Finding> {
+    let unseen = config.sandbox.devices.unseen.iter();
+    unseen
+        .map(|(name, note)| {
+            let found = format!(
+                "this machine has {note}, which commands do not see; --device {name} gives it"
+            );
+            Finding::lack("device", found, None)
+        })
+        .collect()
 }
 
 /// Checks that the operator's proxies can be reached.

@@ -9,16 +9,16 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::budget::{Account, Room};
 use replay_base::cancel::CancelToken;
 use replay_base::limits;
-use replay_environment::HomeFile;
 use replay_environment::toolchains::{CACHE_VARIABLE, CARGO_HOME, CARGO_INSTALL_ROOT};
+use replay_environment::{Devices, HomeFile};
 use replay_files::hide::Hide;
 use replay_files::journal::Journal;
 use replay_files::policy::{Hidden, LinkedRepository, Policy, Root};
 use replay_sandbox::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
 use replay_sandbox::explain::{gaps, refusal};
 use replay_sandbox::{
-    Cache, CanonicalPath, Extent, HomeWatch, Plan, PlannedHide, PlannedRoot, Scratch, Tier,
-    WallStatus, depot, instruction_before, is_inside, private_home,
+    Cache, CanonicalPath, Extent, HomeWatch, Plan, PlannedDevices, PlannedHide, PlannedRoot,
+    Scratch, Tier, WallStatus, depot, instruction_before, is_inside, private_home,
 };
 
 use super::{linked_git, undo};
@@ -33,6 +33,7 @@ use replay_network::rules::WARNING;
 use replay_proxy::{
     GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
 };
+use rustix::fs::{Access, AtFlags, CWD};
 
 /// Path of this program for the launcher. Valid even after its file was replaced.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -161,6 +162,7 @@ pub(super) fn start(
                 let missing = missing(config, &scratch, tier);
                 return Ok(Commands {
                     missing,
+                    devices: config.sandbox.devices.clone(),
                     launcher: Some(launcher),
                     gate,
                     ssh_agent,
@@ -369,6 +371,7 @@ fn launch(
     } else {
         launcher.guarding(Arc::clone(policy.repositories()))
     };
+    warn_of_devices(&config.sandbox.devices);
     let rules = &config.sandbox.rules;
     for redundant in rules.redundant() {
         tracing::warn!("{redundant}");
@@ -613,6 +616,7 @@ pub(crate) fn plan(
             .iter()
             .map(Into::into)
             .collect(),
+        devices: devices(&sandbox.devices)?,
         sockets: Vec::new(),
         public: Vec::new(),
         scratch: scratch.into(),
@@ -645,6 +649,51 @@ pub(crate) fn plan(
         ]);
     }
     Ok(plan)
+}
+
+/// Identifies the devices of --device.
+fn devices(devices: &Devices) -> Result<PlannedDevices> {
+    let nodes = devices.nodes.iter();
+    Ok(PlannedDevices {
+        nodes: nodes.map(|(path, _)| device(path)).collect::<Result<_>>()?,
+        sysfs: devices.system.iter().map(Into::into).collect(),
+        names_threads: devices.names_threads,
+    })
+}
+
+fn device(path: &Path) -> Result<CanonicalPath> {
+    let stat = rustix::fs::stat(path).with_context(|| format!("--device `{}`", path.display()))?;
+    Ok(CanonicalPath {
+        path: path.into(),
+        dev: stat.st_dev,
+        ino: stat.st_ino,
+    })
+}
+
+/// Warns about devices, and about those that the server's user cannot open.
+fn warn_of_devices(devices: &Devices) {
+    let given: Vec<_> = devices
+        .nodes
+        .iter()
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    if given.is_empty() {
+        return;
+    }
+    tracing::warn!(
+        "commands use {} (--device): a device leads into a driver of the kernel, which no undo and no limit covers",
+        given.join(", ")
+    );
+    for (path, by) in &devices.nodes {
+        let access = Access::READ_OK | Access::WRITE_OK;
+        if rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS).is_err() {
+            tracing::warn!(
+                "`{}` (--device {by}) can be opened for reading and writing only by others: its mode refuses the user of \
+                 this server; add the user to the group of the device",
+                path.display()
+            );
+        }
+    }
 }
 
 /// Checks the sockets of --allow-socket.

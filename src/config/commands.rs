@@ -8,7 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits;
 use replay_environment::toolchains::{CARGO_HOME, Toolchains};
-use replay_environment::{Definitions, EnvRules, HomeFile, Visible, variables};
+use replay_environment::{
+    Definitions, Devices, EnvRules, HomeFile, MachineDevices, Visible, variables,
+};
 use replay_files::policy::Grant;
 use replay_sandbox::explain::ExplicitRequests;
 use replay_sandbox::{Limits, Network, own_host_names};
@@ -148,6 +150,8 @@ pub struct SandboxConfig {
     pub unseen_path: Vec<String>,
     /// Persistent cache of package managers.
     pub cache: Option<CacheConfig>,
+    /// Devices of the machine for commands, and those that they do not get.
+    pub devices: Devices,
     /// Reason to refuse commands with any walls, if there is one.
     pub refused: Option<String>,
 }
@@ -313,16 +317,17 @@ impl SandboxConfig {
                 .is_some(),
             private_home,
             environment,
-            definitions,
             home_files,
             left_out_scripts: machine::shown(world, &programs.left_out),
             unseen_path: machine::shown(world, &programs.unseen),
             cache,
+            devices: devices(options, profile, mode, &definitions)?,
             refused: refused(profile, mode, &found.system),
             downloads,
             home_links: found.home_links,
             cargo_home,
             system: found.system,
+            definitions,
         })
     }
 
@@ -347,6 +352,26 @@ impl SandboxConfig {
             processes: self.processes_asked,
         }
     }
+}
+
+/// Finds the devices of the command line and of the profile.
+fn devices(
+    options: &Options,
+    profile: &Profile,
+    mode: Sandbox,
+    definitions: &Definitions,
+) -> Result<Devices> {
+    let asked = [&options.walls.device[..], &profile.devices].concat();
+    if mode != Sandbox::Off {
+        return Ok(Devices::find(definitions, &asked, &MachineDevices)?);
+    }
+    if !asked.is_empty() {
+        bail!(
+            "--device gives commands behind walls a device; without walls (--sandbox off) they can use \
+             all devices of the server's user: leave --device out"
+        );
+    }
+    Ok(Devices::default())
 }
 
 fn ssh_agent(world: &ProcessState) -> Result<PathBuf> {

@@ -79,6 +79,8 @@ pub(super) struct Profile {
     /// `default`, or a list of the directories of programs that commands see
     #[schemars(with = "String")]
     pub(super) system: Option<System>,
+    /// Devices that commands can use, as --device (a list)
+    pub(super) devices: Vec<PathBuf>,
     /// false is --no-toolchains; true if commands see the usual directories of programs
     pub(super) toolchains: Option<bool>,
     /// Configuration and programs of the machine for commands, as --environment: `none`, `public` or
@@ -414,9 +416,9 @@ mod tests {
             .collect();
         assert_eq!(
             (keys.len(), derived_profile_keys().lines().count()),
-            (57, 57)
+            (58, 58)
         );
-        assert_eq!((keys[0], keys[56]), ("read_only", "limits.undo_days"));
+        assert_eq!((keys[0], keys[57]), ("read_only", "limits.undo_days"));
     }
 
     #[test]
@@ -436,7 +438,7 @@ mod tests {
             r#"{"read_only": ["/a"], "read_write": ["/b"], "protect": ["/b/c"], "unprotect": ["/b/.vscode"], "freeze_autorun": true,
                 "hide": [".env"], "allow_socket": ["/run/a.sock"], "sandbox": "namespaces",
                 "network": "none", "allow_network": false, "publish": ["8123", "auto"], "allow_exec": true, "allow_fork": true, "import_baseline": true,
-                "system": "default", "toolchains": true, "downloads": ["npm"], "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
+                "system": "default", "devices": ["kvm", "/dev/ttyUSB0"], "toolchains": true, "downloads": ["npm"], "home": "read_only", "cache": "/c", "git_identity": "A <a@b>",
                 "undo": "on", "undo_full": "drop", "undo_skip": ["target/**"],
                 "env": {"pass": ["A"], "set": {"B": "1"}, "drop": ["C*"]}, "limits": {"cpu_secs": 5, "reply_tokens": 0}, "extra_rules": []}"#,
         )

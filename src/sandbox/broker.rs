@@ -44,6 +44,7 @@ use super::intercept::call::decode as network;
 use super::opens::{Opens, Places};
 use super::supervisor_table::SupervisorLine;
 use super::system_call::{Change, Object, SystemCall, Times, decode};
+use super::thread_names::ThreadNames;
 use super::unix_sockets::UnixSockets;
 
 /// Longest name of an extended attribute, in bytes (`XATTR_NAME_MAX` of `linux/limits.h`).
@@ -149,6 +150,16 @@ impl Broker {
         let opens = Opens::new(None, places.within(self.writable.clone()), None);
         Self {
             opens: Some(opens),
+            ..self
+        }
+    }
+
+    /// Adds support for names of threads.
+    #[must_use]
+    pub(crate) fn naming_threads(self, thread_names: Option<ThreadNames>) -> Self {
+        let opens = self.opens;
+        Self {
+            opens: opens.map(|opens| opens.naming_threads(thread_names)),
             ..self
         }
     }

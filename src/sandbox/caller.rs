@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use super::capabilities::look_at;
 use super::system_call::Object;
 pub(crate) use memory::CallerMemory;
-pub(crate) use walk::{CallerPath, LookupResult, NameIn, without_slashes};
+pub(crate) use walk::{CallerPath, LookupResult, NameIn, is_procfs, without_slashes};
 
 /// Enough of `/proc/PID/fdinfo/N` to hold its first two lines.
 const FDINFO_BYTES: usize = 128;

@@ -13,7 +13,7 @@ use super::status::WallStatus;
 use super::wire::MemoryHold;
 use replay_environment::toolchains::is_export;
 use replay_environment::variables::is_harmless;
-use replay_environment::{Definitions, HomeFile, Visible};
+use replay_environment::{Definitions, Devices, HomeFile, Visible};
 
 /// Explicit requests of the operator. If a tier cannot enforce one of them, commands are refused.
 /// Unenforceable defaults are only gaps, which [`gaps`] lists.
@@ -237,6 +237,8 @@ pub struct Why<'a> {
     pub home: &'a [HomeFile],
     /// Own scripts of PATH, which commands do not see.
     pub scripts: &'a [String],
+    /// Devices of the machine for commands, and those that they do not get.
+    pub devices: &'a Devices,
     /// Read-only paths in read-write directories.
     pub protected: &'a [Protected],
     /// Settings that differ from the default.
@@ -445,6 +447,7 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
     }
     of_your_home(text, why);
     of_your_caches(text, plan);
+    devices(text, why.devices);
     text.push_str("\nbeside them\n");
     row(text, "/etc", "read-only, files that everybody may read");
     match plan.tier {
@@ -510,6 +513,44 @@ fn of_your_caches(text: &mut String, plan: &Plan) {
             text,
             format!("~/{}", layer.below.as_path().display()),
             words,
+        );
+    }
+}
+
+/// Lists the devices of commands, and those that they do not get.
+fn devices(text: &mut String, devices: &Devices) {
+    if devices.nodes.is_empty() && devices.unseen.is_empty() {
+        return;
+    }
+    text.push_str("\ndevices of the machine, which no undo and no limit covers\n");
+    for (path, by) in &devices.nodes {
+        let by = if path.as_os_str() == by.as_str() {
+            ""
+        } else {
+            by
+        };
+        let flag = format!("--device {by}");
+        row(
+            text,
+            flag.trim_end(),
+            format!("{}: read, write, ioctl", path.display()),
+        );
+    }
+    for path in &devices.system {
+        row(text, rights(false), path.display());
+    }
+    if devices.names_threads {
+        row(
+            text,
+            "read-write",
+            "/proc/self/task/*/comm: names of their own threads",
+        );
+    }
+    for (name, note) in &devices.unseen {
+        row(
+            text,
+            "left out",
+            format!("{note} (--device {name} gives it)"),
         );
     }
 }

@@ -90,7 +90,7 @@ pub enum Right {
     WriteFiles,
     /// Read, write and list, but no ioctl(2).
     Device,
-    /// Read, write and list, and ioctl(2): for terminals.
+    /// Read, write and list, and ioctl(2): for terminals, and for devices of the machine.
     Terminal,
 }
 
@@ -345,6 +345,15 @@ pub fn public_entries(dir: &Path) -> Vec<PathBuf> {
         }
     }
     found.sort();
+    found.truncate(MAX_PUBLIC_ENTRIES);
+    found
+}
+
+/// Returns `path` if everything at and below it is world-readable, otherwise its world-readable
+/// entries, like [`public_entries`].
+pub fn public_parts(path: &Path) -> Vec<PathBuf> {
+    let (mut found, mut visits) = (Vec::new(), MAX_PUBLIC_VISITS);
+    public(path, &mut visits, &mut found);
     found.truncate(MAX_PUBLIC_ENTRIES);
     found
 }

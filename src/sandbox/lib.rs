@@ -57,6 +57,7 @@ mod supervisor_table;
 pub mod system_call;
 mod system_gaps;
 mod terminal;
+mod thread_names;
 mod unix_sockets;
 mod view;
 mod vitals;
@@ -71,8 +72,8 @@ pub use etc::own_host_names;
 pub use home_watch::HomeWatch;
 pub use launcher::run as run_launcher;
 pub use plan::{
-    CanonicalPath, Extent, Limits, Network, Plan, PlannedHide, PlannedJournal, PlannedLayer,
-    PlannedRoot, Tier,
+    CanonicalPath, Extent, Limits, Network, Plan, PlannedDevices, PlannedHide, PlannedJournal,
+    PlannedLayer, PlannedRoot, Tier,
 };
 pub use raw_string::RawString;
 pub use reader_sandbox::enclose;

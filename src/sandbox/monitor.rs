@@ -16,6 +16,7 @@ use super::journaling::CommandJournal;
 use super::opens::Places;
 use super::route_counters::RouteCounters;
 use super::supervisor_table::{Account, SupervisorLine};
+use super::thread_names::ThreadNames;
 use super::unix_sockets::{Owner, SocketFiles, UnixSockets};
 use super::wire::Changed;
 
@@ -194,6 +195,8 @@ pub(crate) struct NamingRules {
     pub places: Places,
     /// Line to the launcher, if any.
     pub line: Option<Rc<SupervisorLine>>,
+    /// Names of threads, if the command writes them.
+    pub thread_names: Option<ThreadNames>,
 }
 
 /// Monitor of a command in its own root: mounts enforce read-only paths, and the broker handles the
@@ -239,10 +242,16 @@ impl Monitor for InView<'_> {
     }
 
     fn take(&mut self, from_program: OwnedFd) {
-        let NamingRules { hide, places, line } = &mut self.naming;
+        let NamingRules {
+            hide,
+            places,
+            line,
+            thread_names,
+        } = &mut self.naming;
         let broker = Broker::in_view(from_program, hide.clone(), mem::take(places), line.clone());
         let sockets = self.socket_files.clone();
         let sockets = sockets.map(|(files, owner)| UnixSockets::new(files, owner));
+        let broker = broker.naming_threads(thread_names.take());
         self.broker.begin(broker.with_unix_sockets(sockets));
     }
 
@@ -298,7 +307,7 @@ pub(crate) struct OnSystem<'a> {
     writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
     readable: Vec<PathBuf>,
-    places: Places,
+    naming: NamingRules,
 }
 
 impl<'a> OnSystem<'a> {
@@ -308,7 +317,7 @@ impl<'a> OnSystem<'a> {
         writable: Vec<PathBuf>,
         protected: Vec<PathBuf>,
         readable: Vec<PathBuf>,
-        places: Places,
+        naming: NamingRules,
         interceptor: Option<Interceptor>,
         journal: Option<CommandJournal<'a>>,
     ) -> Self {
@@ -317,7 +326,7 @@ impl<'a> OnSystem<'a> {
             writable,
             protected,
             readable,
-            places,
+            naming,
         }
     }
 }
@@ -338,8 +347,9 @@ impl Monitor for OnSystem<'_> {
             self.readable.clone(),
         );
         let broker = Broker::new(from_program, writable, protected, readable);
+        let broker = broker.naming(mem::take(&mut self.naming.places));
         self.broker
-            .begin(broker.naming(mem::take(&mut self.places)));
+            .begin(broker.naming_threads(self.naming.thread_names.take()));
     }
 
     fn has_to_look(&self) -> bool {

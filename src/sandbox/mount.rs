@@ -199,6 +199,14 @@ fn attach(copy: &OwnedFd, there: &OwnedFd) -> io::Result<bool> {
     }
 }
 
+/// Copies one mount, without those below it.
+pub(super) fn clone_mount(from: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+    open_tree(CWD, from, flags)
+}
+
 pub(super) fn clone_tree(from: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -216,7 +224,7 @@ pub(crate) fn file_system_in_memory() -> Result<OwnedFd, Fault> {
     )
 }
 
-/// Fails unless the tree is the directory that policy opened when the server started.
+/// Fails unless the tree is the file or directory that was checked when the server started.
 pub(crate) fn same(tree: &OwnedFd, place: &CanonicalPath) -> Result<(), Fault> {
     let stat = fstat(tree).step("fstat")?;
     if (stat.st_dev, stat.st_ino) == (place.dev, place.ino) {
@@ -225,7 +233,7 @@ pub(crate) fn same(tree: &OwnedFd, place: &CanonicalPath) -> Result<(), Fault> {
     let path = place.path.as_path().display();
     Err(Fault::because(
         format!("mount `{path}`"),
-        "it was replaced by another directory while the server started; start again",
+        "it was replaced while the server started; start again",
     ))
 }
 

@@ -135,6 +135,8 @@ pub struct Plan {
     pub system: Vec<RawString>,
     /// Paths of `system` of which root's commands see only what everybody may read.
     pub public_only: Vec<RawString>,
+    /// Devices of the machine that commands may use.
+    pub devices: PlannedDevices,
     /// Unix sockets of programs outside that commands may connect to.
     pub sockets: Vec<CanonicalPath>,
     /// World-readable entries of /etc ([`super::landlock::public_entries`]), for
@@ -169,6 +171,17 @@ impl Plan {
             .filter(|root| root.writable)
             .map(|root| root.place.path.as_path())
     }
+}
+
+/// Devices of the machine for commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedDevices {
+    /// Character devices.
+    pub nodes: Vec<CanonicalPath>,
+    /// Paths below `/sys` that their programs read. Some are links.
+    pub sysfs: Vec<RawString>,
+    /// `true` if commands may name their threads from other threads ([`super::thread_names`]).
+    pub names_threads: bool,
 }
 
 /// The directory of [`super::Cache`].

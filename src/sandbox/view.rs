@@ -26,7 +26,7 @@ use rustix::mount::{
 
 use super::fault::{Fault, StepContext};
 use super::mount::{
-    clone_tree, directory, file_system, no_devices, open_path, read_only, same, set,
+    clone_tree, cover, directory, file_system, no_devices, open_path, read_only, same, set,
 };
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
@@ -196,6 +196,9 @@ pub(crate) fn enter(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Opti
             .step("make the way to a directory read-only")?;
     }
     hidden_paths::cover(plan)?;
+    if rustix::process::geteuid().is_root() {
+        cover_private_of_sys(plan)?;
+    }
     let root = open(
         "/",
         OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
@@ -271,8 +274,32 @@ fn shown_of_system(plan: &Plan) -> impl Iterator<Item = &Path> {
     let inside = |path: &Path| names(plan).any(|name| path.starts_with(name));
     plan.system
         .iter()
+        .chain(&plan.devices.sysfs)
         .map(RawString::as_path)
         .filter(move |path| !is_link(path) && !inside(path))
+}
+
+/// Covers files of shown devices in sysfs that only root may read, such as the registers of a PCI
+/// device (`resource0`). Root inside is the same user.
+fn cover_private_of_sys(plan: &Plan) -> Result<(), Fault> {
+    use std::os::unix::fs::MetadataExt as _;
+    const OWNER_READS: u32 = 0o400;
+    const ALL_READ: u32 = 0o004;
+    let shown = plan.devices.sysfs.iter().map(RawString::as_path);
+    let entries = shown
+        .filter(|path| !is_link(path))
+        .filter_map(|dir| std::fs::read_dir(dir).ok());
+    for entry in entries.flatten().flatten() {
+        let is_private = entry.metadata().is_ok_and(|status| {
+            status.is_file() && status.mode() & (OWNER_READS | ALL_READ) == OWNER_READS
+        });
+        if is_private {
+            let path = entry.path();
+            cover(&open_path(&path)?, Path::new("/dev/null"))
+                .step_with(|| format!("mask `{}`", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// HOME of commands: a path apart from all allowed directories, since it would have to be created
@@ -426,6 +453,13 @@ fn pieces(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Vec<PendingMou
             MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID),
         )?);
     }
+    for device in &plan.devices.nodes {
+        let path = device.path.as_path();
+        let attributes = MountAttributes::READ_ONLY.and(MountAttributes::NO_SET_UID);
+        let piece = piece(path, path, attributes)?.ok_or_else(|| missing(path))?;
+        same(&piece.tree, device)?;
+        pieces.push(piece);
+    }
     pieces.extend(piece(Path::new("/proc"), Path::new("/proc"), writable)?);
     let scratch = plan.scratch.as_path();
     let cargo_home = plan
@@ -502,6 +536,7 @@ fn system_links(plan: &Plan) -> Vec<(PathBuf, PathBuf)> {
     let links = plan
         .system
         .iter()
+        .chain(&plan.devices.sysfs)
         .map(RawString::as_path)
         .filter(|path| is_link(path));
     links

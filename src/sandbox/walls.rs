@@ -114,6 +114,8 @@ impl Walls {
             intercepted: false,
             journaled,
             opened,
+            devices: !plan.devices.nodes.is_empty(),
+            names_threads: plan.devices.names_threads,
         };
         // On a private network no socket leads elsewhere, whoever creates it.
         let sockets = if host || !can_fetch() {
@@ -156,6 +158,16 @@ impl Walls {
         for path in &plan.system {
             find(path.as_path(), Right::ReadExecute);
         }
+        for path in plan.devices.sysfs.iter().map(RawString::as_path) {
+            if rustix::process::geteuid().is_root() {
+                // Other files there are registers of devices.
+                for public in landlock::public_parts(path) {
+                    find(&public, Right::Read);
+                }
+            } else {
+                find(path, Right::Read);
+            }
+        }
         for path in &plan.public {
             find(path.as_path(), Right::Read);
         }
@@ -166,6 +178,11 @@ impl Walls {
             find(&path, Right::Read);
         }
         rules.extend(devices());
+        for device in &plan.devices.nodes {
+            let rule = open(device.path.as_path(), Right::Terminal)?;
+            mount::same(&rule.0, device)?;
+            rules.push(rule);
+        }
         for name in ["home", "tmp"] {
             rules.push(open(plan.scratch.as_path().join(name), Right::Write)?);
         }
@@ -203,6 +220,8 @@ impl Walls {
             intercepted: false,
             journaled,
             opened: false,
+            devices: !plan.devices.nodes.is_empty(),
+            names_threads: plan.devices.names_threads,
         };
         let asked = if host { Sockets::Asked } else { sockets };
         let intercepting = seccomp::filter(FilterSettings {

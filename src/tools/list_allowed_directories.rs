@@ -3,6 +3,7 @@
 use std::iter;
 
 use replay_base::text::escape::show_path;
+use replay_environment::Devices;
 use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
 use replay_sandbox::Tier;
@@ -33,6 +34,49 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     listening: Vec<Listening>,
+    /// Devices of the machine that commands use, and those that they do not get.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    devices: Option<DeviceList>,
+}
+
+/// Devices of the machine.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct DeviceList {
+    /// Paths of the devices that commands use
+    nodes: Vec<String>,
+    /// Groups that exist and that the operator can give
+    unseen: Vec<UnseenDevice>,
+}
+
+/// Devices that commands do not get.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(super) struct UnseenDevice {
+    what: String,
+    /// Flag with which the operator can give them
+    flag: String,
+}
+
+impl DeviceList {
+    /// Returns the devices, if there is something to tell.
+    fn of(devices: &Devices) -> Option<Self> {
+        devices.describe()?;
+        Some(Self {
+            nodes: devices
+                .nodes
+                .iter()
+                .map(|(path, _)| show_path(path).into_owned())
+                .collect(),
+            unseen: devices
+                .unseen
+                .iter()
+                .map(|(name, note)| UnseenDevice {
+                    what: note.clone(),
+                    flag: format!("--device {name}"),
+                })
+                .collect(),
+        })
+    }
 }
 
 /// Walls around commands.
@@ -146,12 +190,14 @@ impl Tool for ListAllowedDirectories {
         });
         let ports = ports_in_words(commands).map(Content::note);
         let content = iter::once(Content::text(text));
-        let content = content.chain(held).chain(ports).chain(root);
+        let devices = commands.devices.describe().map(Content::note);
+        let content = content.chain(held).chain(devices).chain(ports).chain(root);
         let content = content.collect();
         Ok(Reply::content(content).with_structured(Output {
             directories,
             sandbox,
             listening: listening_now(commands),
+            devices: DeviceList::of(&commands.devices),
         }))
     }
 }

@@ -12,6 +12,7 @@ use replay_base::limits::{
     DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_CELL_SECS, MAX_COMMAND_TIMEOUT_SECS,
     MAX_PYTHON_SESSIONS, OUTPUT_CAP_BYTES, RESIDENTS_FOR_A_SESSION,
 };
+use replay_environment::Devices;
 use replay_files::fs::Writer;
 use replay_files::journal::Journal;
 use replay_files::policy::Policy;
@@ -133,6 +134,8 @@ pub struct Commands {
     pub scratch: Option<Scratch>,
     /// Files and programs of the operator's machine that commands lack.
     pub missing: MissingOfMachine,
+    /// Devices of the machine for commands, and those that they do not get.
+    pub devices: Devices,
     /// Lengths of the logs of git that replies told of, by the directory of the repository.
     pub git_logs: Mutex<HashMap<PathBuf, usize>>,
     /// Cache directory of commands, which outlives the server. File tools have no access.
@@ -180,6 +183,7 @@ impl Commands {
             ssh_agent: None,
             scratch: None,
             missing: MissingOfMachine::default(),
+            devices: Devices::default(),
             git_logs: Mutex::default(),
             cache: None,
             background: None,

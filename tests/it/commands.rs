@@ -14,7 +14,7 @@ use replay_sandbox::exec::{
     Background, BackgroundCommands, Captured, Command, Ending, ExecError, Exit, Foreground,
     Launcher, Outcome, OutputFiles, Slots, Stage, State, place_of,
 };
-use replay_sandbox::{CanonicalPath, Limits, Network, Plan, Scratch, Tier};
+use replay_sandbox::{CanonicalPath, Limits, Network, Plan, PlannedDevices, Scratch, Tier};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Pid;
 
@@ -64,6 +64,7 @@ impl Shell {
             other_names: Vec::new(),
             protected: vec![],
             system: vec![],
+            devices: PlannedDevices::default(),
             sockets: vec![],
             public_only: Vec::new(),
             public: Vec::new(),

@@ -27,7 +27,9 @@ use replay_sandbox::exec::{
     Command, Counts, ExecError, Exit, Foreground, Intercepted, Interception, Launcher, Outcome,
     Slots, place_of,
 };
-use replay_sandbox::{CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, Scratch, Tier};
+use replay_sandbox::{
+    CanonicalPath, Extent, Limits, Network, Plan, PlannedDevices, PlannedRoot, Scratch, Tier,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::tree::{copy_program, write_program};
@@ -246,6 +248,7 @@ impl Net {
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"]
                 .map(Into::into)
                 .to_vec(),
+            devices: PlannedDevices::default(),
             sockets: Vec::new(),
             public_only: Vec::new(),
             public: Vec::new(),

@@ -15,7 +15,8 @@ use replay_sandbox::exec::{
     ExecError, Exit, Launcher, Program, ProgramStatus, Resident, Slots, place_of,
 };
 use replay_sandbox::{
-    CanonicalPath, Extent, Limits, Network, Plan, PlannedRoot, RawString, Scratch, Tier,
+    CanonicalPath, Extent, Limits, Network, Plan, PlannedDevices, PlannedRoot, RawString, Scratch,
+    Tier,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -121,6 +122,7 @@ impl LauncherFixture {
             system: ["/usr", "/bin", "/sbin", "/lib", "/lib64"]
                 .map(Into::into)
                 .to_vec(),
+            devices: PlannedDevices::default(),
             sockets: Vec::new(),
             public_only: Vec::new(),
             public: Vec::new(),

@@ -35,6 +35,7 @@ pub(super) fn explain(options: &Options) -> Result<String> {
         system: &config.sandbox.system,
         home: &config.sandbox.home_files,
         scripts: &config.sandbox.left_out_scripts,
+        devices: &config.sandbox.devices,
         protected: &protected,
         asked,
     };

@@ -53,7 +53,9 @@ pub(super) fn probe(mut options: Options) -> Result<(String, bool)> {
         .project()
         .context("the attacks need an allowed directory; add --allow DIR:rw")?;
     let dir = place_of(root)?;
-    let stage = victims.stage(std::process::id(), None);
+    let mut stage = victims.stage(std::process::id(), None);
+    let given = &config.sandbox.devices.nodes;
+    stage.devices = given.iter().map(|(path, _)| path.clone()).collect();
     let report = attack(
         &mut victims,
         &stage,

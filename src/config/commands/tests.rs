@@ -121,6 +121,7 @@ fn default_settings_are_strict() {
             left_out_scripts: Vec::new(),
             unseen_path: Vec::new(),
             cache: None,
+            devices: Devices::find(Definitions::embedded(), &[], &MachineDevices).unwrap(),
             refused: None,
         }
     );

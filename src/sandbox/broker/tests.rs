@@ -43,6 +43,8 @@ fn confined<T: Send>(
                 intercepted: false,
                 journaled: false,
                 opened: false,
+                devices: false,
+                names_threads: false,
             };
             send.send(install_with_listener(filter(settings).instructions()).unwrap())
                 .unwrap();

@@ -291,7 +291,8 @@ pub(crate) fn without_slashes(name: &OsStr) -> &OsStr {
     OsStr::from_bytes(&name.as_bytes()[..end.map_or(0, |last| last + 1)])
 }
 
-fn is_procfs(dir: &OwnedFd) -> Result<bool, Errno> {
+/// Returns true if the file or directory is one of procfs.
+pub(crate) fn is_procfs(dir: &OwnedFd) -> Result<bool, Errno> {
     Ok(u64::try_from(fstatfs(dir)?.f_type) == Ok(PROCFS))
 }
 

@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socke
 use super::launcher::{LaunchError, Ready};
 use super::*;
 use crate::wire::{receive, send, send_event};
-use crate::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, Tier};
+use crate::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, PlannedDevices, Tier};
 
 static NO_CHANGES: Changes<'static> = Changes::new(None, "execute_command");
 const LONG: Duration = Duration::from_mins(1);
@@ -793,6 +793,7 @@ fn empty_plan() -> Plan {
         other_names: Vec::new(),
         protected: vec![],
         system: vec![],
+        devices: PlannedDevices::default(),
         sockets: Vec::new(),
         public_only: Vec::new(),
         public: Vec::new(),

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use replay_environment::{HomeFile, MissingKeys};
 
 use super::*;
-use crate::plan::{CanonicalPath, Extent, Limits, PlannedCache};
+use crate::plan::{CanonicalPath, Extent, Limits, PlannedCache, PlannedDevices};
 
 fn root(path: &str, writable: bool) -> PlannedRoot {
     PlannedRoot {
@@ -38,6 +38,7 @@ fn plan(tier: Tier) -> Plan {
             .map(Into::into)
             .to_vec(),
         system: vec!["/usr".into(), "/home/me/.cargo/bin".into()],
+        devices: PlannedDevices::default(),
         sockets: Vec::new(),
         public_only: Vec::new(),
         public: Vec::new(),
@@ -231,7 +232,17 @@ fn explained(plan: &Plan, standing: &WallStatus) -> String {
         file(".config/git/ignore", 0, None),
         file(".gemrc", 1, None),
     ];
+    let devices = Devices {
+        nodes: vec![
+            ("/dev/nvidiactl".into(), "nvidia".into()),
+            ("/dev/ttyUSB0".into(), "/dev/ttyUSB0".into()),
+        ],
+        system: vec!["/sys/bus/pci/devices".into()],
+        names_threads: true,
+        unseen: vec![("dri".into(), "a GPU".into())],
+    };
     let why = Why {
+        devices: &devices,
         kernel: "Linux 6.18 (x86_64)",
         system: &system,
         home: &home,

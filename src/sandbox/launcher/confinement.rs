@@ -31,6 +31,7 @@ use crate::remedy::with_remedy;
 use crate::route_counters::RouteCounters;
 use crate::supervisor::{Supervisor, wait_for_more};
 use crate::supervisor_table::{CommandOrder, SupervisorLine, SupervisorTable};
+use crate::thread_names::ThreadNames;
 use crate::unix_sockets::SocketOwners;
 use crate::walls::{Walls, writable_on_system};
 use crate::wire::{
@@ -720,6 +721,14 @@ impl Confinement {
         Ok(places.locking(self.places_lock.try_clone().step("dup")?))
     }
 
+    /// Prepares to open names of threads, if the command writes them.
+    fn thread_names(
+        &self,
+        prepare: impl FnOnce() -> Result<ThreadNames, Fault>,
+    ) -> Result<Option<ThreadNames>, Fault> {
+        self.plan.devices.names_threads.then(prepare).transpose()
+    }
+
     /// Setup of a supervisor before it starts the program.
     fn enter(
         &self,
@@ -764,6 +773,7 @@ impl Confinement {
                     hide: self.hide.clone(),
                     places: self.spared_places(places)?,
                     line,
+                    thread_names: self.thread_names(ThreadNames::in_view)?,
                 };
                 let sockets = self
                     .sockets
@@ -789,9 +799,14 @@ impl Confinement {
                 let protected = self.protected.clone();
                 let (interceptor, proxy_socket) = self.intercept(channel)?;
                 let (writable, readable) = (self.writable.clone(), self.readable.clone());
-                let spared = self.spared_places(places)?;
+                let naming = NamingRules {
+                    hide: None,
+                    places: self.spared_places(places)?,
+                    line: None,
+                    thread_names: self.thread_names(ThreadNames::on_system)?,
+                };
                 let monitor =
-                    OnSystem::new(writable, protected, readable, spared, interceptor, journal);
+                    OnSystem::new(writable, protected, readable, naming, interceptor, journal);
                 Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
             }
         }

@@ -50,6 +50,7 @@ use super::denied::{Denied, display_path};
 use super::raw_string::RawString;
 use super::supervisor_table::SupervisorLine;
 use super::system_call::{PathArgument, SystemCall, are_link_flags};
+use super::thread_names::ThreadNames;
 
 pub(crate) use places::Places;
 pub(crate) use shared_lock::SharedLock;
@@ -68,6 +69,8 @@ pub(crate) struct Opens {
     places: Rc<Places>,
     waiting: Waiting,
     removals: Removals,
+    /// Opens the names of the caller's threads, if that is needed.
+    thread_names: Option<ThreadNames>,
     /// The places that were refused and that nobody has been told of.
     refused: Vec<Denied>,
 }
@@ -94,7 +97,16 @@ impl Opens {
             places: Rc::new(places),
             waiting: Waiting::default(),
             removals: Removals::new(line),
+            thread_names: None,
             refused: Vec::new(),
+        }
+    }
+
+    /// Also opens the names of the caller's threads.
+    pub(crate) fn naming_threads(self, thread_names: Option<ThreadNames>) -> Self {
+        Self {
+            thread_names,
+            ..self
         }
     }
 
@@ -120,8 +132,15 @@ impl Opens {
     ) -> Option<std::io::Result<()>> {
         let cloexec = matches!(call, SystemCall::Open { flags, .. } if flags & O_CLOEXEC != 0);
         let given = match call {
-            SystemCall::Open { at, flags, mode } if self.hide.is_some() => {
-                self.open(listener, asked, at, flags, mode)
+            SystemCall::Open { at, flags, mode } => {
+                match self.thread_name(listener, asked, at, flags) {
+                    Some(name) => Ok(CallAnswer::Descriptor(name)),
+                    None if self.hide.is_some() => self.open(listener, asked, at, flags, mode),
+                    None => {
+                        self.thread_names.as_ref()?;
+                        Ok(CallAnswer::Kernel)
+                    }
+                }
             }
             SystemCall::Remove { at, is_dir } => self.remove(listener, asked, at, is_dir),
             SystemCall::Link { from, to, flags } => self.link(listener, asked, from, to, flags),
@@ -161,6 +180,20 @@ impl Opens {
     /// Looks after opens that wait.
     pub(crate) fn look(&mut self, listener: &OwnedFd) {
         self.waiting.look(listener);
+    }
+
+    /// Opens the name of a thread of the caller's process for writing. `None` for any other file.
+    fn thread_name(
+        &self,
+        listener: &OwnedFd,
+        asked: &Notification,
+        at: PathArgument,
+        flags: i32,
+    ) -> Option<OwnedFd> {
+        let names = self.thread_names.as_ref()?;
+        let name = names.open(&Caller::new(asked.pid), at, flags)?;
+        check(listener, asked).ok()?;
+        Some(name)
     }
 
     fn open(

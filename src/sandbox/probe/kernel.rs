@@ -1,12 +1,13 @@
 //! Attempts on machine-wide resources and on kernel features that commands do not need.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use replay_sys::attack as sys;
 use replay_sys::attack::kernel;
+use rustix::fs::{CWD, FileType, Mode};
 
 use super::attempt::{Attempt, attempt};
 use super::network::foreign;
@@ -32,7 +33,7 @@ const SWITCHES: [&str; 15] = [
 ];
 
 /// Devices that stand for more than themselves. None of them does anything when it is only opened.
-const DEVICES: [&str; 26] = [
+const DEVICES: [&str; 31] = [
     "mem",
     "kmem",
     "port",
@@ -58,6 +59,11 @@ const DEVICES: [&str; 26] = [
     "vga_arbiter",
     "cpu/0/msr",
     "dri/card0",
+    "dri/renderD128",
+    "nvidiactl",
+    "nvidia0",
+    "nvidia-uvm",
+    "kfd",
     "input/event0",
 ];
 
@@ -208,16 +214,43 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             |told| through(told?.to_string()),
         )
     }),
-    attempt("devices", "open(2) of devices of the machine", |_| {
-        any(DEVICES.map(|name| (name.to_owned(), name)), |name| {
-            let mut options = OpenOptions::new();
-            options
-                .read(true)
-                .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-                .open(Path::new("/dev").join(name))?;
-            through("")
-        })
+    attempt("devices", "open(2) of devices of the machine", |s| {
+        let all = DEVICES.map(|name| Path::new("/dev").join(name));
+        let not_given = all.iter().filter(|path| !s.devices.contains(path));
+        any(
+            not_given.map(|path| (path.display().to_string(), path)),
+            |path| {
+                let mut options = OpenOptions::new();
+                options
+                    .read(true)
+                    .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+                    .open(path)?;
+                through("")
+            },
+        )
     }),
+    attempt(
+        "a device by another name",
+        "link(2) and mknod(2) of a device, and open(2) of it",
+        |s| {
+            let place = s.rw.join(format!("{}-device", s.nonce));
+            let ways: [(&str, &dyn Fn() -> io::Result<()>); 2] = [
+                ("link", &|| fs::hard_link("/dev/null", &place)),
+                ("mknod", &|| {
+                    // /dev/null: harmless if it can be made.
+                    let null = rustix::fs::makedev(1, 3);
+                    let (kind, mode) = (FileType::CharacterDevice, Mode::RUSR | Mode::WUSR);
+                    Ok(rustix::fs::mknodat(CWD, &place, kind, mode, null)?)
+                }),
+            ];
+            any(ways.map(|(name, way)| (name.to_owned(), way)), |way| {
+                let made = way().and_then(|()| File::open(&place));
+                let _ = fs::remove_file(&place);
+                made?;
+                through("")
+            })
+        },
+    ),
     attempt("kernel messages", "syslog(2)", |_| {
         kernel::kernel_messages()?;
         through("")

@@ -58,6 +58,8 @@ pub struct Stage {
     pub memory: PathBuf,
     /// A pseudoterminal whose other side is read, if there could be one.
     pub terminal: Option<PathBuf>,
+    /// Devices that the operator gives to commands.
+    pub devices: Vec<PathBuf>,
     /// Disks of the machine.
     pub disks: Vec<PathBuf>,
     /// Sockets of services that are on this machine.

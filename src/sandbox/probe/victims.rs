@@ -75,6 +75,7 @@ impl Victims {
             above: identity(&base.join(".."))?,
             network: namespace("net"),
             processes: namespace("pid"),
+            devices: Vec::new(),
             disks: disks(),
             services: SERVICES
                 .iter()

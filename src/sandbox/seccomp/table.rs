@@ -47,6 +47,10 @@ pub struct FilterSettings {
     /// `true` if its opens are made for it, as its links and renames are
     /// ([`crate::opens`]).
     pub opened: bool,
+    /// `true` if the command has devices of the machine, whose ioctls are their own.
+    pub devices: bool,
+    /// `true` if its threads are named by the supervisor ([`crate::thread_names`]).
+    pub names_threads: bool,
 }
 
 /// The answer to a call that a rule matches.
@@ -189,6 +193,14 @@ pub(super) fn lines(settings: FilterSettings) -> Vec<FilterRule> {
     }
     if settings.journaled {
         lines.extend(journaled::LINES);
+        lines.push(if settings.devices {
+            journaled::IOCTLS_OF_FILE_SYSTEMS
+        } else {
+            journaled::IOCTLS
+        });
+    }
+    if settings.names_threads {
+        lines.extend(opened::THREAD_NAMES);
     }
     lines.extend(unix::PAIRS);
     lines

@@ -26,6 +26,8 @@ const ENCLOSED: FilterSettings = FilterSettings {
     intercepted: false,
     journaled: false,
     opened: false,
+    devices: false,
+    names_threads: false,
 };
 const SUPERVISED: FilterSettings = FilterSettings {
     sockets: Sockets::None,
@@ -34,6 +36,8 @@ const SUPERVISED: FilterSettings = FilterSettings {
     intercepted: false,
     journaled: false,
     opened: false,
+    devices: false,
+    names_threads: false,
 };
 
 fn all_settings() -> Vec<FilterSettings> {
@@ -62,6 +66,8 @@ fn usual_settings() -> Vec<FilterSettings> {
                 intercepted: false,
                 journaled: false,
                 opened: false,
+                devices: false,
+                names_threads: false,
             });
         }
     }
@@ -479,6 +485,50 @@ fn journaled_ioctl_that_changes_contents_is_refused() {
             answer,
             "{command:#x}"
         );
+    }
+}
+
+#[test]
+fn journaled_device_ioctl_is_allowed_with_devices() {
+    const ENOTTY: u32 = errno(libc::ENOTTY);
+    for (command, without, with) in [
+        (0xae00, ENOTTY, ALLOW),       // KVM_GET_API_VERSION
+        (0xc048_4629, ENOTTY, ALLOW),  // NVIDIA's resource manager
+        (0x3000_0001, ENOTTY, ALLOW),  // UVM_INITIALIZE
+        (0xc040_6400, ENOTTY, ALLOW),  // DRM_IOCTL_VERSION
+        (0x8008_4b01, ENOTTY, ALLOW),  // AMDKFD_IOC_GET_VERSION
+        (0xc028_660f, ENOTTY, ENOTTY), // EXT4_IOC_MOVE_EXT
+        (0xc0c0_586d, ENOTTY, ENOTTY), // XFS_IOC_SWAPEXT
+        (0x5000_940a, ENOTTY, ENOTTY), // BTRFS_IOC_SNAP_DESTROY and its like
+        (0x8008_6601, ALLOW, ALLOW),   // FS_IOC_GETFLAGS
+    ] {
+        let answers = [false, true].map(|devices| {
+            let settings = FilterSettings {
+                journaled: true,
+                devices,
+                ..ENCLOSED
+            };
+            ask(settings, libc::SYS_ioctl, [0, command, 0])
+        });
+        assert_eq!(answers, [without, with], "{command:#x}");
+    }
+}
+
+#[test]
+fn named_threads_ask_for_writing_opens_alone() {
+    let settings = FilterSettings {
+        names_threads: true,
+        ..ENCLOSED
+    };
+    let (read, write, both) = (libc::O_RDONLY, libc::O_WRONLY, libc::O_RDWR);
+    for (flags, answer) in [
+        (read, ALLOW),
+        (write, libc::SECCOMP_RET_USER_NOTIF),
+        (both, libc::SECCOMP_RET_USER_NOTIF),
+        (both | libc::O_PATH, ALLOW),
+    ] {
+        let flags = flags.cast_unsigned().into();
+        assert_eq!(ask(settings, libc::SYS_openat, [3, 1, flags]), answer);
     }
 }
 

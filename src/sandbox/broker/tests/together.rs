@@ -60,6 +60,8 @@ fn answer_without_waiting_caller_is_not_found() {
                 intercepted: false,
                 journaled: false,
                 opened: false,
+                devices: false,
+                names_threads: false,
             };
             send.send(install_with_listener(filter(settings).instructions()).unwrap())
                 .unwrap();
@@ -85,6 +87,8 @@ fn a_second_listener_is_refused() {
         intercepted: false,
         journaled: false,
         opened: false,
+        devices: false,
+        names_threads: false,
     };
     let (second, _) = tree.confined(|| {
         install_with_listener(filter(settings).instructions()).map_err(|error| error.raw_os_error())

@@ -35,6 +35,14 @@ const OF_FILES: &[u32] = &[
     0xc018_9436,
 ];
 
+/// Types of ioctls of file systems (Documentation/userspace-api/ioctl/ioctl-number.rst): the block
+/// layer, XFS, ZFS, ext4 and the generic ones, NILFS, OCFS2, FAT, ext2, btrfs, Ceph, bcachefs, CIFS
+/// and F2FS.
+const OF_FILE_SYSTEMS: &[u32] = &[
+    0x1200, 0x5800, 0x5a00, 0x6600, 0x6e00, 0x6f00, 0x7200, 0x7600, 0x9400, 0x9700, 0xbc00, 0xcf00,
+    0xf500,
+];
+
 pub(super) const LINES: &[FilterRule] = &[
     #[cfg(target_arch = "x86_64")]
     line(
@@ -151,10 +159,19 @@ pub(super) const LINES: &[FilterRule] = &[
         ENOSYS,
         "the same flag lies in memory there, which a filter cannot read; kernels can be built without",
     ),
-    line(
-        &[libc::SYS_ioctl],
-        &[NotIn(1, 0xff00, OF_NO_FILE), NotIn(1, ALL, OF_FILES)],
-        ENOTTY,
-        "file systems change contents by ioctls of their own; a file system without one answers the same",
-    ),
 ];
+
+pub(super) const IOCTLS: FilterRule = line(
+    &[libc::SYS_ioctl],
+    &[NotIn(1, 0xff00, OF_NO_FILE), NotIn(1, ALL, OF_FILES)],
+    ENOTTY,
+    "file systems change contents by ioctls of their own; a file system without one answers the same",
+);
+
+/// For commands with devices of the machine, each of which has types of its own.
+pub(super) const IOCTLS_OF_FILE_SYSTEMS: FilterRule = line(
+    &[libc::SYS_ioctl],
+    &[In(1, 0xff00, OF_FILE_SYSTEMS), NotIn(1, ALL, OF_FILES)],
+    ENOTTY,
+    "file systems change contents by ioctls of their own; a file system without one answers the same",
+);
