@@ -438,6 +438,7 @@ fn launch(
             .chain(ready.gaps)
             .collect(),
         memory: ready.memory,
+        cgroup: ready.cgroup,
     };
     Ok(RunningLauncher {
         standing,

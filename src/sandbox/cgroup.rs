@@ -65,17 +65,21 @@ pub(crate) struct Group {
 }
 
 impl Groups {
-    /// Prepares the server's own cgroup and tries it. On failure it restores the previous state and
-    /// returns the reason, so that memory is polled instead.
-    pub(crate) fn prepare(bounds: Bounds) -> Result<Self, String> {
+    /// Opens the server's own cgroup. Must be called before this process enters a cgroup namespace.
+    pub(crate) fn open_own() -> Result<OwnedFd, String> {
         let read = |path: &str| {
             #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
             std::fs::read_to_string(path).unwrap_or_default()
         };
         let place = directory(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"))
             .ok_or("no cgroup of version 2 is visible")?;
-        let own = open_dir(CWD, &place)
-            .map_err(|errno| format!("the server's cgroup cannot be opened: {errno}"))?;
+        open_dir(CWD, &place)
+            .map_err(|errno| format!("the server's cgroup cannot be opened: {errno}"))
+    }
+
+    /// Prepares the server's own cgroup and tries it. On failure it restores the previous state and
+    /// returns the reason, so that memory is polled instead.
+    pub(crate) fn prepare(own: OwnedFd, bounds: Bounds) -> Result<Self, String> {
         let mut groups = Self::below(own, bounds, getppid(), getpid())?;
         match groups.attempt() {
             Ok(()) => Ok(groups),

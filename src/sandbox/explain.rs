@@ -10,7 +10,7 @@ use super::common_git;
 use super::plan::{Extent, Network, Plan, PlannedRoot, Tier};
 use super::raw_string::RawString;
 use super::status::WallStatus;
-use super::wire::MemoryHold;
+use super::wire::{CgroupView, MemoryHold};
 use replay_environment::toolchains::is_export;
 use replay_environment::variables::is_harmless;
 use replay_environment::{Definitions, Devices, HomeFile, Visible};
@@ -260,7 +260,7 @@ pub struct Protected {
 pub fn explain(plan: &Plan, standing: &WallStatus, why: &Why<'_>) -> String {
     let mut text = String::new();
     heading(&mut text, plan, standing, why.kernel);
-    rules(&mut text, plan, why);
+    rules(&mut text, plan, standing, why);
     environment(&mut text, plan, standing);
     limits(&mut text, plan, standing.memory.as_ref());
     text.push_str("\nnot held\n");
@@ -334,7 +334,7 @@ fn heading(text: &mut String, plan: &Plan, standing: &WallStatus, kernel: &str) 
     row(text, "network", network);
 }
 
-fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
+fn rules(text: &mut String, plan: &Plan, standing: &WallStatus, why: &Why<'_>) {
     text.push_str("\nallowed directories\n");
     let is_of_git =
         |root: &&PlannedRoot| matches!(root.extent, Extent::OfGit | Extent::CommonOfGit);
@@ -465,6 +465,9 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
                 );
             }
             row(text, "/proc", "only their own processes");
+            if let Some(cgroup) = &standing.cgroup {
+                row(text, "/sys/fs/cgroup", cgroup_in_words(cgroup));
+            }
             row(
                 text,
                 "/dev",
@@ -476,6 +479,15 @@ fn rules(text: &mut String, plan: &Plan, why: &Why<'_>) {
             "TMPDIR",
             "read-write, private, shared by the commands of a server",
         ),
+    }
+}
+
+fn cgroup_in_words(cgroup: &CgroupView) -> String {
+    match cgroup {
+        CgroupView::Shown => {
+            "read-only, the cgroup of this server, with its cpu.max and memory.max".to_owned()
+        }
+        CgroupView::Missing { reason } => format!("not there: {reason}"),
     }
 }
 

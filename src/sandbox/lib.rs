@@ -16,6 +16,7 @@ mod caller;
 mod capabilities;
 mod certificates;
 mod cgroup;
+mod cgroup_view;
 mod common_git;
 mod denied;
 mod descriptors;

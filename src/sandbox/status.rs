@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::plan::{Network, Tier};
 use super::raw_string::RawString;
-use super::wire::MemoryHold;
+use super::wire::{CgroupView, MemoryHold};
 
 /// Confinement of commands, or the reason for refusing them. Made at start; shown in the start-up
 /// line, in `list_allowed_directories` and by `replay sandbox explain`.
@@ -30,6 +30,8 @@ pub struct WallStatus {
     pub landlock_abi: Option<u32>,
     /// Memory limit mechanism; `None` if memory is not limited.
     pub memory: Option<MemoryHold>,
+    /// Cgroup of the server in the view of commands; `None` without a view.
+    pub cgroup: Option<CgroupView>,
     /// Gaps of the walls, one line each.
     pub gaps: Vec<String>,
 }
@@ -47,6 +49,7 @@ impl WallStatus {
             tmp: None,
             landlock_abi: None,
             memory: None,
+            cgroup: None,
             gaps: Vec::new(),
         }
     }

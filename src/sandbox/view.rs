@@ -30,7 +30,7 @@ use super::mount::{
 };
 use super::plan::{Network, Plan};
 use super::raw_string::RawString;
-use super::{etc, hidden_paths, layers, namespaces};
+use super::{cgroup_view, etc, hidden_paths, layers, namespaces};
 
 /// Terminals that one command has at a time; the system has 3,072 for all that are no system of
 /// their own.
@@ -84,8 +84,13 @@ struct PendingMount {
 /// Builds the view, enters it, and drops the system's root. The returned process still copies /etc
 /// ([`etc::wait_for_copy`]).
 ///
-/// `public` are the [`public_copies`], if any.
-pub(crate) fn enter(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Option<Pid>, Fault> {
+/// `public` are the [`public_copies`], if any, and `cgroup` is the detached mount of the server's
+/// cgroup.
+pub(crate) fn enter(
+    plan: &Plan,
+    public: Vec<(PathBuf, OwnedFd)>,
+    cgroup: Option<OwnedFd>,
+) -> Result<Option<Pid>, Fault> {
     mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -93,6 +98,12 @@ pub(crate) fn enter(plan: &Plan, public: Vec<(PathBuf, OwnedFd)>) -> Result<Opti
     .step("make mounts private")?;
     let ways = ways(plan);
     let mut pieces = pieces(plan, public)?;
+    pieces.extend(cgroup.map(|tree| PendingMount {
+        place: cgroup_view::PLACE.into(),
+        tree,
+        is_dir: true,
+        attributes: None,
+    }));
     for way in &ways {
         let tree = file_system(
             "tmpfs",

@@ -77,6 +77,8 @@ pub enum Hello {
         landlock_abi: Option<u32>,
         /// Memory limit mechanism; `None` if memory is not limited.
         memory: Option<MemoryHold>,
+        /// Cgroup of the server in the view of commands; `None` without a view.
+        cgroup: Option<CgroupView>,
         /// Gaps of this tier on this system, one line each.
         gaps: Vec<String>,
     },
@@ -85,6 +87,28 @@ pub enum Hello {
         /// The failed step and the kernel's error.
         reason: String,
     },
+}
+
+/// The server's own cgroup in the view of commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CgroupView {
+    /// Commands see it, read-only.
+    Shown,
+    /// Commands see no cgroup.
+    Missing { reason: String },
+}
+
+impl CgroupView {
+    /// Returns the state after a mount or its failure.
+    pub(crate) fn of(mount: &Result<OwnedFd, String>) -> Self {
+        match mount {
+            Ok(_) => Self::Shown,
+            Err(reason) => Self::Missing {
+                reason: reason.clone(),
+            },
+        }
+    }
 }
 
 /// Mechanism that limits the memory of commands.

@@ -9,6 +9,7 @@ mod audit;
 mod autorun;
 mod battery;
 mod cache;
+mod cgroup;
 mod devices;
 mod downloads;
 mod endings;

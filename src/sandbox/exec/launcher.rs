@@ -29,7 +29,7 @@ use super::interception::{Listening, in_memory};
 use super::poll::readable;
 use super::{ExecError, Job, Ports};
 use crate::landlock::public_entries;
-use crate::wire::{receive, send};
+use crate::wire::{CgroupView, receive, send};
 use crate::{
     Dial, Guard, Hello, Intercept, LAUNCHER_ARGUMENT, MemoryHold, Plan, RawString, Request, Tier,
 };
@@ -84,6 +84,8 @@ pub struct Ready {
     pub landlock_abi: Option<u32>,
     /// Mechanism that limits the memory of commands; `None` if it is not limited.
     pub memory: Option<MemoryHold>,
+    /// Cgroup of the server in the view of commands; `None` without a view.
+    pub cgroup: Option<CgroupView>,
     /// Gaps in the protection of this tier on this system, one per line.
     pub gaps: Vec<String>,
 }
@@ -251,6 +253,7 @@ impl Launcher {
                     tmp,
                     landlock_abi,
                     memory,
+                    cgroup,
                     gaps,
                 },
                 descriptors,
@@ -264,6 +267,7 @@ impl Launcher {
                     tmp,
                     landlock_abi,
                     memory,
+                    cgroup,
                     gaps,
                 })
             }

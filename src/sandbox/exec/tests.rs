@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socke
 
 use super::launcher::{LaunchError, Ready};
 use super::*;
-use crate::wire::{receive, send, send_event};
+use crate::wire::{CgroupView, receive, send, send_event};
 use crate::{Event, Guard, Hello, Limits, MemoryHold, Network, Plan, PlannedDevices, Tier};
 
 static NO_CHANGES: Changes<'static> = Changes::new(None, "execute_command");
@@ -839,6 +839,7 @@ fn launcher_build_sends_plan() {
         tmp,
         landlock_abi: Some(6),
         memory,
+        cgroup: Some(CgroupView::Shown),
         gaps,
     };
     let Ready {
@@ -846,6 +847,7 @@ fn launcher_build_sends_plan() {
         tmp,
         landlock_abi,
         memory,
+        cgroup,
         gaps,
     } = ready.clone();
     assert_eq!(
@@ -854,6 +856,7 @@ fn launcher_build_sends_plan() {
             tmp,
             landlock_abi,
             memory,
+            cgroup,
             gaps
         }))
         .unwrap(),

@@ -262,6 +262,7 @@ fn explain_shows_every_rule() {
         home: Some("/home/replay".into()),
         tmp: Some("/tmp".into()),
         landlock_abi: Some(7),
+        cgroup: Some(CgroupView::Shown),
         ..WallStatus::off()
     };
     insta::assert_snapshot!("namespaces", explained(&plan(Tier::Namespaces), &standing));
@@ -274,9 +275,30 @@ fn explain_shows_every_rule() {
         home: Some("/tmp/scratch/home".into()),
         tmp: Some("/tmp/scratch/tmp".into()),
         gaps: vec!["the kernel does not say who opened a terminal".to_owned()],
+        cgroup: None,
         ..standing
     };
     insta::assert_snapshot!("landlock", explained(&plan(Tier::Landlock), &standing));
+}
+
+#[test]
+fn explain_tells_why_cgroup_is_missing() {
+    let standing = WallStatus {
+        tier: Some(Tier::Namespaces),
+        cgroup: Some(CgroupView::Missing {
+            reason: "the kernel refuses the mount".to_owned(),
+        }),
+        ..WallStatus::off()
+    };
+    let text = explained(&plan(Tier::Namespaces), &standing);
+    let rows: Vec<_> = text
+        .lines()
+        .filter(|line| line.contains("/sys/fs/cgroup"))
+        .collect();
+    assert_eq!(
+        rows,
+        ["  /sys/fs/cgroup           not there: the kernel refuses the mount"]
+    );
 }
 
 #[test]

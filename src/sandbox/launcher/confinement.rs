@@ -35,11 +35,11 @@ use crate::thread_names::ThreadNames;
 use crate::unix_sockets::SocketOwners;
 use crate::walls::{Walls, writable_on_system};
 use crate::wire::{
-    Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to,
+    CgroupView, Dial, Event, Guard, Hello, Intercept, MemoryHold, Request, send_event, send_up_to,
 };
 use crate::{
-    capabilities, certificates, common_git, etc, hidden_paths, kernel_filesystems, landlock,
-    namespaces, system_gaps, view,
+    capabilities, certificates, cgroup_view, common_git, etc, hidden_paths, kernel_filesystems,
+    landlock, namespaces, system_gaps, view,
 };
 
 /// State that all commands of a server share.
@@ -176,11 +176,15 @@ impl Confinement {
         let journal = plan.journal.as_ref().map(open).transpose()?;
         let hide = hidden_paths::by_patterns(&plan, globs_of)?;
         let sockets = SocketOwners::of(&plan)?;
-        // The view has no cgroup filesystem.
-        let (groups, memory) = groups(&plan);
+        // Inside the view and the cgroup namespace, its path is another.
+        let own_group = plan.limits.memory_bytes.map(|_| Groups::open_own());
+        let (cgroup, groups, memory);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
-            Tier::Off => (None, RawString::default(), RawString::default()),
+            Tier::Off => {
+                (cgroup, (groups, memory)) = (None, groups_of(&plan, own_group));
+                (None, RawString::default(), RawString::default())
+            }
             Tier::Namespaces => {
                 let mut outside = Watcher::new(plan.writable())?;
                 let public = if rustix::process::geteuid().is_root() {
@@ -191,9 +195,11 @@ impl Confinement {
                 } else {
                     Vec::new()
                 };
-                let entered =
-                    namespaces::enter(plan.network).and_then(|()| view::enter(&plan, public));
-                copying = entered.map_err(with_remedy)?;
+                namespaces::enter(plan.network).map_err(with_remedy)?;
+                let own = cgroup_view::mount_own();
+                cgroup = Some(CgroupView::of(&own));
+                (groups, memory) = groups_of(&plan, own_group);
+                copying = view::enter(&plan, public, own.ok()).map_err(with_remedy)?;
                 outside.guard(plan.protected.iter().map(RawString::as_path))?;
                 watcher = Some(outside);
                 let store = journal.as_ref().map(Journal::store);
@@ -209,6 +215,7 @@ impl Confinement {
                 {
                     return Err(Fault::because("Landlock", &open.describe()));
                 }
+                (cgroup, (groups, memory)) = (None, groups_of(&plan, own_group));
                 let mut look = kernel_filesystems::MountCheck::new(&plan)?;
                 look.refuse()?;
                 kernels = Some(look);
@@ -241,6 +248,7 @@ impl Confinement {
                 not_public,
             ),
             memory,
+            cgroup,
         };
         let protected = plan
             .protected
@@ -815,14 +823,18 @@ impl Confinement {
 
 /// Returns the cgroups, if memory is limited and cgroups are available, and the memory limit
 /// mechanism.
-fn groups(plan: &Plan) -> (Option<Groups>, Option<MemoryHold>) {
-    let Some(memory_bytes) = plan.limits.memory_bytes else {
+fn groups_of(
+    plan: &Plan,
+    own: Option<Result<OwnedFd, String>>,
+) -> (Option<Groups>, Option<MemoryHold>) {
+    let Some((memory_bytes, own)) = plan.limits.memory_bytes.zip(own) else {
         return (None, None);
     };
-    match Groups::prepare(Bounds {
+    let bounds = Bounds {
         memory_bytes,
         processes: plan.limits.processes,
-    }) {
+    };
+    match own.and_then(|own| Groups::prepare(own, bounds)) {
         Ok(groups) => {
             let hold = MemoryHold::Cgroup {
                 processes: groups.counts_processes(),
