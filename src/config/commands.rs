@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use replay_base::limits;
 use replay_environment::toolchains::{CARGO_HOME, Toolchains};
 use replay_environment::{
-    Definitions, Devices, EnvRules, HomeFile, MachineDevices, Visible, variables,
+    Definitions, Devices, EnvRules, Hint, HomeFile, MachineDevices, Visible, variables,
 };
 use replay_files::policy::Grant;
 use replay_sandbox::explain::ExplicitRequests;
@@ -133,6 +133,8 @@ pub struct SandboxConfig {
     pub environment: Vec<(OsString, OsString)>,
     /// Paths that commands see, read-only and executable, each with a reason. They need not exist.
     pub system: Vec<Visible>,
+    /// Notes on failed commands.
+    pub hints: Vec<Hint>,
     /// Symlinks to create in the private home: their relative paths, and their targets in `system`.
     pub home_links: Vec<(PathBuf, PathBuf)>,
     /// Caches of the operator's package managers.
@@ -146,7 +148,7 @@ pub struct SandboxConfig {
     pub home_files: Vec<HomeFile>,
     /// Own scripts of PATH, which commands do not see, for messages.
     pub left_out_scripts: Vec<String>,
-    /// PATH entries of which commands do not see everything, for messages.
+    /// PATH entries that commands do not see, for messages.
     pub unseen_path: Vec<String>,
     /// Persistent cache of package managers.
     pub cache: Option<CacheConfig>,
@@ -283,6 +285,12 @@ impl SandboxConfig {
         } else {
             Vec::new()
         };
+        let leads_to_machine = |rule: &String| {
+            let names = ["127.", "localhost", "[::1]"];
+            names.iter().any(|name| rule.starts_with(name))
+        };
+        let has_loopback =
+            network != Network::Host && !hosts.texts().0.iter().any(leads_to_machine);
         let ssh_agent = (options.walls.ssh_sign || profile.ssh_sign)
             .then(|| ssh_agent(world))
             .transpose()?;
@@ -323,6 +331,7 @@ impl SandboxConfig {
             cache,
             devices: devices(options, profile, mode, &definitions)?,
             refused: refused(profile, mode, &found.system),
+            hints: downloads.hints(world, &definitions, has_loopback),
             downloads,
             home_links: found.home_links,
             cargo_home,

@@ -22,8 +22,8 @@ pub struct Downloads {
     pub shown: Vec<DownloadLayer>,
     /// Caches that commands do not see.
     pub unseen: Vec<OperatorDownload>,
-    /// Names that were asked for and have no directory.
-    pub absent: Vec<String>,
+    /// Caches that were asked for and do not exist.
+    pub absent: Vec<OperatorDownload>,
 }
 
 /// A cache that commands see.
@@ -62,6 +62,7 @@ impl Homes {
 }
 
 /// Finds the caches, and what is private in those that the operator asked for.
+#[expect(clippy::disallowed_methods, reason = "the operator's caches")]
 pub(super) fn resolve(
     options: &Options,
     profile: &Profile,
@@ -70,7 +71,7 @@ pub(super) fn resolve(
     definitions: &Definitions,
     roots: &[PathBuf],
 ) -> Result<Downloads> {
-    let mut asked = asked_downloads(options, profile).to_owned();
+    let asked = asked_downloads(options, profile);
     let names: Vec<&str> = definitions.download_names().collect();
     if let Some(unknown) = asked.iter().find(|name| !names.contains(&name.as_str())) {
         bail!(
@@ -83,7 +84,6 @@ pub(super) fn resolve(
     }
     let mut downloads = Downloads::default();
     let Some(home) = world.home() else {
-        downloads.absent = asked;
         return Ok(downloads);
     };
     let surroundings = Surroundings {
@@ -99,10 +99,17 @@ pub(super) fn resolve(
             .variable(name)
             .or_else(|| variables.get(name).cloned())
     };
-    for download in find_downloads(surroundings, variable) {
-        let is_asked = asked.iter().any(|name| *name == download.name);
-        asked.retain(|name| *name != download.name);
+    for mut download in find_downloads(surroundings, variable) {
+        let is_asked = asked.contains(&download.name);
         let is_apart = is_apart(&download.place, roots);
+        // A home may be reached by a link, such as /home on some systems.
+        let real = std::fs::canonicalize(&download.place).ok();
+        let Some(real) = real.filter(|real| real.is_dir()) else {
+            downloads.absent.extend(is_asked.then_some(download));
+            continue;
+        };
+        let is_apart = is_apart && self::is_apart(&real, roots);
+        download.place = real;
         if !is_asked {
             downloads.unseen.extend(is_apart.then_some(download));
             continue;
@@ -120,7 +127,6 @@ pub(super) fn resolve(
             .with_context(|| format!("--downloads {}: `{place}` cannot be read", download.name))?;
         downloads.shown.push(DownloadLayer { download, private });
     }
-    downloads.absent = asked;
     Ok(downloads)
 }
 
@@ -161,12 +167,44 @@ impl Downloads {
         self.shown.iter().map(DownloadLayer::planned).collect()
     }
 
+    /// Returns the notes on failed commands that fit this machine.
+    #[expect(clippy::disallowed_methods, reason = "the operator's home")]
+    pub(super) fn hints(
+        &self,
+        world: &ProcessState,
+        definitions: &Definitions,
+        has_loopback: bool,
+    ) -> Vec<Hint> {
+        let home = world.home();
+        let exists = |below: &String| {
+            let path = home.as_ref().map(|home| home.join(below));
+            path.is_some_and(|path| std::fs::symlink_metadata(path).is_ok())
+        };
+        let fits =
+            |hint: &&Hint| (has_loopback || !hint.loopback) && hint.exists.iter().all(exists);
+        let hints = definitions.hints().filter(fits);
+        hints.filter_map(|hint| self.completed(hint)).collect()
+    }
+
+    /// Places below HOME of all caches, each with its name if commands do not see it.
+    pub fn places(&self) -> Vec<(String, Option<String>)> {
+        let shown = self.shown.iter();
+        let shown = shown.map(|layer| (layer.download.below.clone(), None));
+        let unseen = self.unseen.iter();
+        shown
+            .chain(unseen.map(|download| (download.below.clone(), Some(download.name.clone()))))
+            .collect()
+    }
+
     /// Warnings for the start of the server.
     pub fn warnings(&self, has_network: bool) -> Vec<String> {
         let mut warnings: Vec<String> = self
             .absent
             .iter()
-            .map(|name| format!("--downloads {name}: there is no such directory yet"))
+            .map(|absent| {
+                let (name, place) = (&absent.name, absent.place.display());
+                format!("--downloads {name}: there is no directory `{place}` yet")
+            })
             .collect();
         let shown: Vec<&str> = self
             .shown
@@ -184,7 +222,7 @@ impl Downloads {
     }
 
     /// Completes a hint about a cache; `None` if commands see it, or it does not exist.
-    pub fn completed(&self, hint: &Hint) -> Option<Hint> {
+    fn completed(&self, hint: &Hint) -> Option<Hint> {
         let Some(name) = &hint.download else {
             return Some(hint.clone());
         };
@@ -221,10 +259,10 @@ mod tests {
                 download: download("npm"),
                 private: Vec::new(),
             }],
-            absent: vec!["maven".to_owned()],
+            absent: vec![download("maven")],
             ..Downloads::default()
         };
-        let absent = "--downloads maven: there is no such directory yet";
+        let absent = "--downloads maven: there is no directory `/home/me/cache` yet";
         assert_eq!(downloads.warnings(false), [absent]);
         let open = "commands see your caches (npm) and have a network: private packages in them can leave \
                     this machine";

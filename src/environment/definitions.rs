@@ -165,6 +165,8 @@ pub struct Hint {
     /// True for commands with a loopback of their own alone.
     #[serde(default)]
     pub loopback: bool,
+    /// Path below HOME without which the hint does not count.
+    pub exists: Option<String>,
     /// Download that exists and that commands do not see. Then the note is about it.
     pub download: Option<String>,
     #[serde(default)]

@@ -27,8 +27,9 @@ const INDEX: &str = "index-v5";
 const CONTENT: &str = "content-v2";
 /// Levels of directories below [`INDEX`], and below each hash of [`CONTENT`].
 const INDEX_LEVELS: usize = 2;
-/// Names of request headers with logins, in lower case.
-const LOGINS: [&str; 3] = ["authorization", "cookie", "npm-session"];
+/// Names of request headers that say nothing of a user, in lower case. The index has those that the
+/// response varies by.
+const HARMLESS_HEADERS: [&str; 4] = ["accept", "accept-encoding", "accept-language", "user-agent"];
 
 /// A directory of downloads that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,28 +55,26 @@ impl Definitions {
     }
 }
 
-/// Finds the downloads that commands see only when asked for. A place that is no directory, such as a
-/// link, is not in the result.
+/// Returns the downloads that commands see only when asked for, whether they exist or not.
 pub fn find_downloads(
     surroundings: Surroundings<'_>,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Vec<OperatorDownload> {
     let downloads = surroundings.definitions.document().download.iter();
     let asked = downloads.filter(|(_, download)| download.asked);
-    let found = asked.map(|(name, download)| {
-        let sets = download.sets.iter();
-        OperatorDownload {
-            name: name.clone(),
-            title: download.title.clone(),
-            place: surroundings.place_of(download, &variable),
-            below: download.place.clone(),
-            variables: sets
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        }
-    });
-    found
-        .filter(|found| fs::symlink_metadata(&found.place).is_ok_and(|stat| stat.is_dir()))
+    asked
+        .map(|(name, download)| {
+            let sets = download.sets.iter();
+            OperatorDownload {
+                name: name.clone(),
+                title: download.title.clone(),
+                place: surroundings.place_of(download, &variable),
+                below: download.place.clone(),
+                variables: sets
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .collect(),
+            }
+        })
         .collect()
 }
 
@@ -272,16 +271,14 @@ impl IndexEntry {
             let is_of = metadata.url.starts_with(registry) && !metadata.url.contains('?');
             is_of && self.key.ends_with(&metadata.url)
         };
-        let has_login = metadata
-            .req_headers
-            .keys()
-            .any(|name| LOGINS.contains(&&*name.to_lowercase()));
+        let is_harmless = |name: &String| HARMLESS_HEADERS.contains(&&*name.to_lowercase());
         let is_for_one = metadata.res_headers.iter().any(|(name, value)| {
-            let value = value.to_string();
-            name.eq_ignore_ascii_case("cache-control")
-                && (value.contains("private") || value.contains("no-store"))
+            let (name, value) = (name.to_lowercase(), value.to_string().to_lowercase());
+            name == "set-cookie"
+                || name == "cache-control"
+                    && (value.contains("private") || value.contains("no-store"))
         });
-        registries.any(is_registry) && !has_login && !is_for_one
+        registries.any(is_registry) && metadata.req_headers.keys().all(is_harmless) && !is_for_one
     }
 }
 

@@ -66,7 +66,7 @@ pub struct Programs {
     pub system: Vec<Visible>,
     /// Own scripts, which commands do not see.
     pub left_out: Vec<PathBuf>,
-    /// PATH entries of which commands do not see everything.
+    /// PATH entries in which no program was looked for.
     pub unseen: Vec<PathBuf>,
 }
 
@@ -148,7 +148,6 @@ impl ProgramSearch<'_> {
             return;
         };
         let (mut pieces, mut packages) = (Vec::new(), Vec::new());
-        let before = programs.left_out.len();
         for name in names.flatten().take(MAX_NAMES) {
             let place = real.join(name.file_name());
             let Some(resolved) = self.resolve(&place).filter(|found| found.file.is_file()) else {
@@ -161,9 +160,6 @@ impl ProgramSearch<'_> {
             } else if is_script(&resolved.file) {
                 programs.left_out.push(place);
             }
-        }
-        if programs.left_out.len() > before {
-            programs.add_unseen(entry);
         }
         let why = |path: PathBuf| Visible {
             path,

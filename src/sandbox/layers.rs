@@ -58,8 +58,8 @@ pub(crate) fn overlay(
     let place = all.join(number.to_string());
     make(CWD, &place).step_with(fault)?;
     match overlay_in(&place, &lower, layer) {
-        // Its filesystem can be no upper layer, such as the overlay of a container.
-        Err(Errno::INVAL) => {
+        // Its filesystem can be no upper layer, or holds no whiteouts, such as the overlay of a container.
+        Err(Errno::INVAL | Errno::PERM) => {
             let memory = file_system(
                 "tmpfs",
                 &[

@@ -47,7 +47,7 @@ pub(crate) const TMP: &str = "/tmp";
 pub(crate) const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Device files that programs need. None of them leads to hardware.
-pub(crate) const DEVICES: [&str; 6] = [
+pub const DEVICES: [&str; 6] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -122,6 +122,7 @@ pub(crate) fn enter(
     let etc = etc::EtcSource::choose()?;
     let resolver = etc::resolver(plan.network);
     // The private directory is the only one that surely exists and whose path commands do not need.
+    let tmp = open_path(&plan.scratch.as_path().join("tmp"))?;
     let root = file_system(
         "tmpfs",
         &[("mode", "0755"), ("size", &VIEW_ROOT_BYTES.to_string())],
@@ -161,9 +162,13 @@ pub(crate) fn enter(
         symlinkat(*to, &root, *at).step_with(|| format!("link /{at}"))?;
     }
     for (to, at) in links {
-        let at = below_root(&at);
-        directory(&root, at.parent().unwrap_or(Path::new("")))?;
-        symlinkat(&to, &root, at).step_with(|| format!("link /{}", at.display()))?;
+        // /tmp of the root is covered by that of commands.
+        let (dir, at) = match at.strip_prefix(TMP) {
+            Ok(below) => (&tmp, below),
+            Err(_) => (&root, below_root(&at)),
+        };
+        directory(dir, at.parent().unwrap_or(Path::new("")))?;
+        symlinkat(&to, dir, at).step_with(|| format!("link `{}`", at.display()))?;
     }
     // Files are written by name first: later, a name can lead into an allowed directory.
     let copying = etc.put(&root, &|root| {
@@ -338,6 +343,14 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
     ways.sort();
     ways.dedup();
     ways
+}
+
+/// Paths that commands see beside the allowed directories, programs and devices: first those that they
+/// may write.
+pub fn own_places() -> [&'static [&'static str]; 2] {
+    const WRITABLE: &[&str] = &[TMP, "/var/tmp", SHARED_MEMORY, "/dev/pts", "/dev/fd"];
+    const READABLE: &[&str] = &["/etc", "/proc", "/sys"];
+    [WRITABLE, READABLE]
 }
 
 /// Unmounts the private directory in the view: a mount point cannot be removed.

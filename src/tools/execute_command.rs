@@ -441,6 +441,7 @@ fn reply(
     let commands = &context.services.commands;
     let missing = notes.add_missing(
         &commands.missing,
+        line,
         exit_code,
         &[&stdout, &stderr],
         commands.home(),

@@ -459,8 +459,13 @@ fn reply(
             notes.add_own_denied(has_failed, &ending.denied, commands);
             if !ending.asked {
                 let code = exit_code(ending.exit);
-                missing =
-                    notes.add_missing(&commands.missing, code, &[&shown.text], commands.home());
+                missing = notes.add_missing(
+                    &commands.missing,
+                    command.line(),
+                    code,
+                    &[&shown.text],
+                    commands.home(),
+                );
             }
             let (note, made) = describe_changes(context, ending.changed.as_ref()).unzip();
             notes.add_all(note.flatten());

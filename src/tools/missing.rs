@@ -1,6 +1,6 @@
 //! Files and programs of the operator's machine that a failed command may have missed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use replay_base::text::escape::show_path;
@@ -50,8 +50,16 @@ pub struct MissingThings {
     pub watch: Option<HomeWatch>,
     /// Paths below HOME of the watched files.
     pub files: Vec<(String, MissingKeys)>,
-    /// PATH entries of which commands do not see everything, as messages show them.
+    /// PATH entries that commands do not see, as messages show them.
     pub path: Vec<String>,
+    /// Own scripts of PATH that commands do not see, as messages show them.
+    pub scripts: Vec<String>,
+    /// Paths that commands see; everything else is outside.
+    pub visible: Vec<PathBuf>,
+    /// Paths in `visible` that commands may write.
+    pub writable: Vec<PathBuf>,
+    /// Caches of the operator: path below HOME, and name if commands do not see it.
+    pub downloads: Vec<(String, Option<String>)>,
     /// Hosts that the operator's configuration names.
     pub hosts: Vec<String>,
     /// First parts below HOME that may hold passwords.
@@ -72,7 +80,6 @@ pub struct MissingOfMachine {
 impl MissingOfMachine {
     /// Returns the state of a new server, for commands of this tier.
     pub fn new(things: MissingThings, tier: Tier) -> Self {
-        // Landlock leaves the names and takes the content.
         let lost_program_codes = if tier == Tier::Landlock {
             &[NOT_FOUND, NOT_EXECUTABLE][..]
         } else {
@@ -95,10 +102,11 @@ impl MissingOfMachine {
         is_first
     }
 
-    /// Finds what a command that ended with this code may have missed, each with its note. Each
+    /// Finds what a command line that ended with this code may have missed, each with its note. Each
     /// thing is told once.
     pub(crate) fn of(
         &self,
+        line: &str,
         exit_code: i32,
         output: &[&str],
         home: Option<&Path>,
@@ -106,7 +114,9 @@ impl MissingOfMachine {
         // Also after a success, so that the next failure does not get its files.
         let opened = self.things.watch.as_ref().map(HomeWatch::take_opened);
         let mut found = Vec::new();
-        if exit_code != 0 {
+        let program = self.program(exit_code, output);
+        // The code of a pipeline is that of its last program.
+        if exit_code != 0 || line.contains('|') {
             let files = opened.into_iter().flatten();
             for (path, keys) in files.filter_map(|index| self.things.files.get(index)) {
                 let what = format!("~/{path}");
@@ -120,10 +130,13 @@ impl MissingOfMachine {
                 }
             }
             found.extend(self.place_of_home(output, home));
+            if program.is_none() {
+                found.extend(self.outside(output));
+            }
             found.extend(self.hints(output));
             found.extend(self.hosts(output));
         }
-        found.extend(self.programs(exit_code, output));
+        found.extend(program);
         found
     }
 
@@ -134,7 +147,7 @@ impl MissingOfMachine {
         output: &[&str],
         home: Option<&Path>,
     ) -> Vec<String> {
-        let found = self.of(exit_code, output, home);
+        let found = self.of("", exit_code, output, home);
         found.into_iter().map(|(note, _)| note).collect()
     }
 
@@ -151,25 +164,86 @@ impl MissingOfMachine {
                 (!below.is_empty() && watch.lacks(Path::new(below))).then_some(below)
             })
         })?;
+        let mut downloads = self.things.downloads.iter();
+        let download = downloads.find(|(place, _)| Path::new(below).starts_with(place));
+        if let Some((_, None)) = download {
+            return None;
+        }
         let first = below.split('/').next().unwrap_or_default();
         let is_private = self.things.private.iter().any(|known| known == first);
-        let what = if is_private {
-            format!("~/{first}")
-        } else {
-            let place: Vec<&str> = below.split('/').take(2).collect();
-            format!("~/{}", place.join("/"))
+        let what = match download {
+            Some((place, _)) => format!("~/{place}"),
+            None if is_private => format!("~/{first}"),
+            None => {
+                let place: Vec<&str> = below.split('/').take(2).collect();
+                format!("~/{}", place.join("/"))
+            }
         };
         self.is_first(&what).then(|| {
             let shown = show_path(Path::new(&what)).into_owned();
-            let (why, flag) = if is_private {
-                ("since it may hold passwords", None)
-            } else {
-                ("and --system can show a directory", Some("--system"))
+            let (why, flag) = match download {
+                Some((_, Some(name))) => (
+                    format!("and --downloads {name} can show it"),
+                    Some("--downloads"),
+                ),
+                _ if is_private => ("since it may hold passwords".to_owned(), None),
+                _ => (
+                    "and --system can show a directory".to_owned(),
+                    Some("--system"),
+                ),
             };
             let note = format!(
                 "{home} is a private HOME: commands do not have the operator's {shown}, {why}"
             );
             (note, Missing::new(&what, flag))
+        })
+    }
+
+    /// Returns the first path that the output could not open or write since it is outside. Never tells
+    /// whether it exists.
+    fn outside(&self, output: &[&str]) -> Option<(String, Missing)> {
+        let lines = output
+            .iter()
+            .flat_map(|text| end_of(text, PROGRAM_BYTES).lines());
+        let is_below =
+            |path: &Path, places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
+        let mut found = lines.filter_map(|line| {
+            let mut faults = PATH_FAULTS.into_iter();
+            let (_, fault) = faults.find(|(words, _)| line.contains(words))?;
+            let places = match fault {
+                PathFault::Unseen => &self.things.visible,
+                PathFault::ReadOnly => &self.things.writable,
+            };
+            let path = last_path(line).filter(|path| !is_below(path, places))?;
+            Some((path, fault))
+        });
+        let (path, fault) = found.next().filter(|_| !self.things.visible.is_empty())?;
+        let place: PathBuf = path.iter().take(3).collect();
+        let what = show_path(&place).into_owned();
+        self.is_first(&what).then(|| {
+            let shown = show_path(path);
+            let is_device = path.starts_with("/dev");
+            let (note, flag) = match fault {
+                PathFault::Unseen if is_device => (
+                    format!("commands have no device {shown}; the operator can give one (--device {shown})"),
+                    "--device",
+                ),
+                PathFault::Unseen => (
+                    format!(
+                        "{shown} is outside: commands see the allowed directories, installed programs, /etc, HOME and \
+                         /tmp; the operator can allow a directory (--allow DIR)"
+                    ),
+                    "--allow",
+                ),
+                PathFault::ReadOnly => (
+                    format!(
+                        "{shown} is read-only for commands: they write to read-write directories, HOME and /tmp; the \
+                         operator can allow one (--allow DIR:rw)"
+                    ),
+                    "--allow",
+                ),
+            };
+            (note, Missing::new(&what, Some(flag)))
         })
     }
 
@@ -206,15 +280,44 @@ impl MissingOfMachine {
             .collect()
     }
 
-    /// Returns the PATH entries that commands do not see, if a program was not found.
-    fn programs(&self, exit_code: i32, output: &[&str]) -> Option<(String, Missing)> {
-        let lacks = self.lost_program_codes.contains(&exit_code)
-            || output.iter().any(|text| {
-                let mut lines = end_of(text, PROGRAM_BYTES).lines();
-                lines.any(is_about_missing_program)
+    /// Returns the own script of the operator's that was not found, or else the places of PATH that
+    /// commands do not see.
+    fn program(&self, exit_code: i32, output: &[&str]) -> Option<(String, Missing)> {
+        let lines = output
+            .iter()
+            .flat_map(|text| end_of(text, PROGRAM_BYTES).lines());
+        let names: Vec<Option<&str>> = lines.filter_map(lost_program).collect();
+        let is_lost = self.lost_program_codes.contains(&exit_code) || !names.is_empty();
+        // Landlock leaves the names and takes the content.
+        let denied = |name: &str| {
+            let end = format!("/{name}: Permission denied");
+            output
+                .iter()
+                .any(|text| text.lines().any(|line| line.ends_with(&end)))
+        };
+        let is_named = |script: &&String| {
+            let name = script.rsplit('/').next();
+            name.is_some_and(|name| names.contains(&Some(name)) || denied(name))
+        };
+        if let Some(script) = self.things.scripts.iter().find(is_named) {
+            return self.is_first(script).then(|| {
+                let note = format!(
+                    "commands do not see {script}, an own script of the operator's, which may hold secrets; the operator \
+                     can show it (--system {script})"
+                );
+                (note, Missing::new(script, Some("--system")))
             });
-        let what = self.things.path.join(", ");
-        (lacks && !self.things.path.is_empty() && self.is_first(&what)).then(|| {
+        }
+        let has_name = names.iter().any(Option::is_some);
+        let scripts = self.things.scripts.iter().filter(|_| !has_name);
+        let mut places: Vec<&str> = self.things.path.iter().map(String::as_str).collect();
+        for (place, _) in scripts.filter_map(|script| script.rsplit_once('/')) {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        let what = places.join(", ");
+        (is_lost && !places.is_empty() && self.is_first(&what)).then(|| {
             let note = format!(
                 "of the operator's PATH commands do not see everything in {what}: own scripts, and directories outside \
                  the home; --system shows a file or directory"
@@ -246,13 +349,40 @@ fn is_about(keys: &MissingKeys, output: &[&str]) -> bool {
     }
 }
 
-/// Returns true if a line says that a program was not found, as shells, make and Node.js do.
-fn is_about_missing_program(line: &str) -> bool {
+/// Returns the program that a line tells was not found, as shells, make and Node.js do; `None` within
+/// if the line does not name it.
+fn lost_program(line: &str) -> Option<Option<&str>> {
     let line = line.trim_end();
-    line.ends_with(": command not found")
-        || line.ends_with(": not found")
-        || line.ends_with("Error 127")
-        || (line.contains("spawn ") && line.ends_with("ENOENT"))
+    let ends = [": command not found", ": not found"];
+    if let Some(before) = ends.into_iter().find_map(|end| line.strip_suffix(end)) {
+        return Some(before.rsplit(": ").next());
+    }
+    if let Some((_, after)) = line.split_once("spawn ") {
+        return after.strip_suffix(" ENOENT").map(Some);
+    }
+    line.ends_with("Error 127").then_some(None)
+}
+
+/// Reason for which a path cannot be used.
+#[derive(Clone, Copy, Debug)]
+enum PathFault {
+    Unseen,
+    ReadOnly,
+}
+
+/// Words of the C library for errors of paths (strerror(3)), which most programs print.
+const PATH_FAULTS: [(&str, PathFault); 3] = [
+    ("No such file or directory", PathFault::Unseen),
+    ("Permission denied", PathFault::Unseen),
+    ("Read-only file system", PathFault::ReadOnly),
+];
+
+/// Returns the last absolute path of a line; the first may be the program's.
+fn last_path(line: &str) -> Option<&Path> {
+    let is_end = |char: char| char.is_whitespace() || "\"'`:,;()[]{}<>=‘’".contains(char);
+    let words = line.split(is_end).map(|word| word.trim_end_matches('.'));
+    let is_path = |word: &&str| word.len() > 1 && word.starts_with('/') && !word.starts_with("//");
+    words.filter(is_path).next_back().map(Path::new)
 }
 
 fn end_of(text: &str, bytes: usize) -> &str {
@@ -273,7 +403,7 @@ mod tests {
     #[test]
     fn missing_program_is_told_once() {
         let things = MissingThings {
-            path: vec!["~/.local/bin".to_owned()],
+            scripts: vec!["~/.local/bin/deploy".to_owned()],
             hints: Definitions::embedded().hints().cloned().collect(),
             ..MissingThings::default()
         };
@@ -282,8 +412,16 @@ mod tests {
         let none: [String; 0] = [];
         assert_eq!(told(0, "ok"), none);
         assert_eq!(told(1, "error: spawn x EACCES"), none);
+        assert_eq!(told(0, "bash: other: command not found\n"), none);
         assert_eq!(
             told(0, "bash: deploy: command not found\n"),
+            [
+                "commands do not see ~/.local/bin/deploy, an own script of the operator's, which may hold secrets; the \
+                 operator can show it (--system ~/.local/bin/deploy)"
+            ]
+        );
+        assert_eq!(
+            told(127, ""),
             [
                 "of the operator's PATH commands do not see everything in ~/.local/bin: own scripts, and directories \
                  outside the home; --system shows a file or directory"
@@ -304,17 +442,61 @@ mod tests {
     }
 
     #[test]
-    fn lines_about_missing_programs_are_recognized() {
-        for line in [
-            "bash: line 1: x: command not found",
-            "sh: 1: x: not found",
-            "make: *** [Makefile:2: all] Error 127",
-            "Error: spawn nosuch ENOENT",
+    fn lost_program_is_named() {
+        for (line, name) in [
+            ("bash: line 1: x: command not found", Some(Some("x"))),
+            ("sh: 1: x: not found", Some(Some("x"))),
+            ("make: *** [Makefile:2: all] Error 127", Some(None)),
+            ("Error: spawn nosuch ENOENT", Some(Some("nosuch"))),
+            ("404: page not found here", None),
+            ("Error 1", None),
+            ("open x: ENOENT", None),
         ] {
-            assert!(is_about_missing_program(line), "{line}");
+            assert_eq!(lost_program(line), name, "{line}");
         }
-        for line in ["404: page not found here", "Error 1", "open x: ENOENT"] {
-            assert!(!is_about_missing_program(line), "{line}");
+    }
+
+    #[test]
+    fn path_outside_is_told_once_for_its_place() {
+        let things = MissingThings {
+            visible: vec!["/usr".into(), "/src".into(), "/tmp".into()],
+            writable: vec!["/src".into(), "/tmp".into()],
+            ..MissingThings::default()
+        };
+        let machine = MissingOfMachine::new(things, Tier::Namespaces);
+        let told = |text: &str| machine.notes(1, &[text], None);
+        let none: [String; 0] = [];
+        for inside in [
+            "cat: /src/nosuch: No such file or directory",
+            "/bin/sh: 1: /src/x: Permission denied",
+            "cat: nosuch: No such file or directory",
+            "listening on /var/run/x",
+        ] {
+            assert_eq!(told(inside), none, "{inside}");
         }
+        let outside = "/var/log/syslog is outside: commands see the allowed directories, installed programs, /etc, HOME \
+                       and /tmp; the operator can allow a directory (--allow DIR)";
+        assert_eq!(
+            told("FileNotFoundError: [Errno 2] No such file or directory: '/var/log/syslog'"),
+            [outside]
+        );
+        assert_eq!(told("cat: /var/log/other: No such file or directory"), none);
+        assert_eq!(
+            told("/usr/bin/touch: cannot touch '/usr/x': Read-only file system"),
+            [
+                "/usr/x is read-only for commands: they write to read-write directories, HOME and /tmp; the operator \
+                 can allow one (--allow DIR:rw)"
+            ]
+        );
+        assert_eq!(
+            told("ls: cannot access '/dev/kvm': No such file or directory"),
+            ["commands have no device /dev/kvm; the operator can give one (--device /dev/kvm)"]
+        );
+        let of_line = |line: &str, place: &str| {
+            let text = format!("cat: /{place}/x: No such file or directory");
+            machine.of(line, 0, &[&text], None).len()
+        };
+        assert_eq!(of_line("cat /a/x | tail", "a"), 1);
+        assert_eq!(of_line("cat /b/x; true", "b"), 0);
     }
 }

@@ -114,6 +114,7 @@ fn default_settings_are_strict() {
             system: system.collect(),
             sockets: Vec::new(),
             home_links: Vec::new(),
+            hints: good(&[], "{}").hints,
             downloads: Downloads::default(),
             cargo_home: None,
             definitions: Definitions::embedded().clone(),

@@ -87,7 +87,7 @@ fn own_script_is_left_out() {
             vec![".local/bin"],
             vec![".local/bin/just"],
             vec![".local/bin/deploy"],
-            vec![".local/bin"]
+            vec![]
         ]
     );
 }
@@ -166,7 +166,7 @@ fn project_of_somebody_is_not_package() {
             vec!["work/repo/bin"],
             vec!["work/repo/bin/tool"],
             vec!["work/repo/bin/script"],
-            vec!["work/repo/bin"]
+            vec![]
         ]
     );
 }

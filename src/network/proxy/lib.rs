@@ -19,6 +19,7 @@ mod watching;
 mod ways;
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd as _;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
@@ -33,7 +34,7 @@ use tokio::sync::oneshot;
 use self::watching::{Origin, Watch};
 use self::ways::watched;
 use replay_network::http_client::Verifier;
-use replay_network::rules::{Credentials, Rules};
+use replay_network::rules::{Credentials, Destination, Host, Rules, Transport};
 use replay_network::upstream_proxy::{ProxyServer, UpstreamProxy};
 use replay_record::net::ca::{Authority, certificates};
 use replay_record::proxy::{Mode, Proxy};
@@ -169,6 +170,16 @@ impl Gate {
             .map(flag("--allow-host"))
             .chain(deny.iter().map(flag("--deny-host")))
             .collect()
+    }
+
+    /// Returns true if rules lead 127.0.0.1 with this port to the machine, instead of to the loopback of
+    /// commands.
+    pub fn leads_to_machine(&self, port: u16) -> bool {
+        self.shared.rules.allows(&Destination {
+            transport: Transport::Tcp,
+            host: Host::Address(Ipv4Addr::LOCALHOST.into()),
+            port,
+        })
     }
 
     /// Returns the operator's proxy for what the rules allow, if there is one.

@@ -68,11 +68,6 @@ impl PublishedPort {
 #[derive(Debug, Error)]
 pub enum PublishError {
     #[error(
-        "--publish {outside}: another program listens on port {outside} of 127.0.0.1 or [::1]; end \
-         it, or choose another port with --publish OTHER:{inside}"
-    )]
-    InUse { outside: u16, inside: u16 },
-    #[error(
         "--publish {outside}: this user may not listen on port {outside}; choose one above 1023 \
          with --publish OTHER:{inside}"
     )]
@@ -144,18 +139,30 @@ impl Publisher {
         let handle = runtime.handle().clone();
         let forwarder = Forwarder::new(&handle, Arc::clone(&ports)).map_err(PublishError::Start)?;
         let forwarder = Arc::new(forwarder);
-        let mut tasks = Vec::new();
-        for port in rules.ports() {
-            let sockets = listen(port.outside).map_err(|cause| listen_error(*port, cause))?;
+        let (mut tasks, mut named) = (Vec::new(), Vec::new());
+        for asked in rules.ports() {
+            let failed = |cause| listen_error(*asked, cause);
+            let sockets = listen_at_free(asked.outside).map_err(failed)?;
+            let outside = port_of(&sockets).map_err(failed)?;
+            let port = PublishedPort { outside, ..*asked };
             let accepting = accept(&handle, &forwarder, sockets, port.inside);
             tasks.extend(accepting.map_err(PublishError::Start)?);
-            announce(*port);
+            if outside != asked.outside {
+                // Such as another server of the same configuration.
+                tracing::warn!(
+                    "--publish {0}: another program listens on port {0} of 127.0.0.1 or [::1]; another \
+                     port takes its place",
+                    asked.outside
+                );
+            }
+            announce(port);
+            named.push(port);
         }
         let listeners = Arc::new(Listeners {
             ports,
             handle,
             forwarder,
-            named: rules.ports().to_vec(),
+            named,
             tasks: Mutex::new(tasks),
             automatic: Mutex::default(),
             is_closed: AtomicBool::new(false),
@@ -391,7 +398,6 @@ fn listen_error(
     cause: io::Error,
 ) -> PublishError {
     match cause.kind() {
-        io::ErrorKind::AddrInUse => PublishError::InUse { outside, inside },
         io::ErrorKind::PermissionDenied => PublishError::Forbidden { outside, inside },
         _ => PublishError::Listen { outside, cause },
     }
@@ -437,21 +443,10 @@ mod tests {
     }
 
     #[test]
-    fn taken_port_is_refused_or_replaced() {
+    fn taken_port_is_replaced() {
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let outside = taken.local_addr().unwrap().port();
-        let error = listen(outside).unwrap_err();
-        let port = PublishedPort {
-            inside: 80,
-            outside,
-        };
-        assert_eq!(
-            listen_error(port, error).to_string(),
-            format!(
-                "--publish {outside}: another program listens on port {outside} of 127.0.0.1 or \
-                 [::1]; end it, or choose another port with --publish OTHER:80"
-            )
-        );
+        assert!(listen(outside).is_err());
         let free = listen_at_free(outside).unwrap();
         assert_ne!(port_of(&free).unwrap(), outside);
         let addresses: BTreeSet<u16> = free

@@ -230,11 +230,12 @@ impl Notes {
     pub(crate) fn add_missing(
         &mut self,
         machine: &MissingOfMachine,
+        line: &str,
         exit_code: i32,
         output: &[&str],
         home: Option<&Path>,
     ) -> Vec<Missing> {
-        let found = machine.of(exit_code, output, home);
+        let found = machine.of(line, exit_code, output, home);
         let (notes, missing): (Vec<String>, Vec<Missing>) = found.into_iter().unzip();
         self.add_all(notes);
         missing

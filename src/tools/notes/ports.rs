@@ -99,6 +99,7 @@ pub(crate) fn ports_in_words(commands: &Commands) -> Option<String> {
             let shown = with_program(port);
             match published_port(port, &published) {
                 Some(open) => format!("{shown} at {}", open.link()),
+                None if is_hidden(commands, port) => format!("{shown}, {UNREACHED}"),
                 None => format!("{shown}, which only commands reach"),
             }
         })
@@ -138,8 +139,15 @@ pub(crate) fn port_news(commands: &Commands) -> PortNews {
         .iter()
         .filter(|port| new.contains(&port.port))
         .collect();
+    let (hidden, new): (Vec<_>, Vec<_>) = new
+        .into_iter()
+        .partition(|port| is_hidden(commands, port) && published_port(port, &published).is_none());
+    let hidden = hidden
+        .iter()
+        .map(|port| format!("listening on {}, {UNREACHED}", with_program(port)));
+    let others = (!new.is_empty()).then(|| news(&new, &published));
     PortNews {
-        note: Some(news(&new, &published)),
+        note: Some(hidden.chain(others).collect::<Vec<_>>().join("; ")),
         listening: ports
             .iter()
             .map(|port| Listening::of(port, &published))
@@ -152,6 +160,16 @@ fn published_port(port: &ListeningPort, published: &[PublishedPort]) -> Option<P
         .iter()
         .find(|known| known.inside == port.port && port.is_on_loopback())
         .copied()
+}
+
+/// Words for a port whose address rules lead elsewhere.
+const UNREACHED: &str =
+    "which nobody reaches: --allow-host leads this port of 127.0.0.1 to the machine";
+
+/// Returns true if rules lead the address of a port to the machine.
+fn is_hidden(commands: &Commands, port: &ListeningPort) -> bool {
+    let gate = commands.gate.as_ref();
+    gate.is_some_and(|gate| gate.leads_to_machine(port.port))
 }
 
 /// Returns a port with its program and background command, such as `8123 (python3 of c1)`.

@@ -260,6 +260,26 @@ fn asked_caches_are_layers_without_private_entries() {
 }
 
 #[test]
+fn cache_of_home_behind_link_is_shown() {
+    everywhere(|setting| {
+        if setting.tier != Tier::Namespaces {
+            return;
+        }
+        let tree = make_tree(setting);
+        tree.file("outside/real/.m2/repository/x.jar", "jar\n");
+        std::os::unix::fs::symlink(tree.path("outside/real"), tree.path("outside/home")).unwrap();
+        if let Some(owner) = setting.owner {
+            give(&tree.path("outside"), owner);
+        }
+        let home = tree.text("outside/home");
+        let variables = [("HOME", home.as_str()), ("PATH", "/usr/bin:/bin")];
+        let mut walls = Walls::on(tree, setting, &["--downloads", "maven"], &variables);
+        assert_eq!(walls.works("cat ~/.m2/repository/x.jar"), "jar\n");
+        walls.end();
+    });
+}
+
+#[test]
 fn unseen_cache_is_told_to_failed_command() {
     everywhere(|setting| {
         let mut walls = with_caches(setting, &[]);

@@ -130,12 +130,12 @@ fn programs_of_path_are_there_without_own_scripts() {
         assert!([126, 127].contains(&lost.code), "{lost:?}");
         assert!(
             lost.text.contains(
-                "[of the operator's PATH commands do not see everything in ~/.local/bin: own scripts, and directories \
-                 outside the home; --system shows a file or directory]"
+                "[commands do not see ~/.local/bin/deploy, an own script of the operator's, which may hold secrets; the \
+                 operator can show it (--system ~/.local/bin/deploy)]"
             ),
             "{lost:?}"
         );
-        let again = walls.sh("deploy");
+        let again = walls.sh("deploy; nosuch");
         assert!(!again.text.contains("--system"), "{again:?}");
         let home = walls.beyond("home");
         walls.fails(&format!("cat {home}/.local/bin/deploy"));

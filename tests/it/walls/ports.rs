@@ -351,19 +351,29 @@ fn ports_of_two_servers_are_separate() {
 }
 
 #[test]
-fn taken_port_stops_start() {
+fn taken_port_is_replaced() {
     let taken = TcpListener::bind((V4, 0)).unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
+    let port = taken.local_addr().unwrap().port();
     namespaces(|setting| {
-        if setting.owner.is_none() {
-            assert_eq!(
-                refusal(&["--publish", &port]),
-                format!(
-                    "replay: --publish {port}: another program listens on port {port} of 127.0.0.1 or \
-                     [::1]; end it, or choose another port with --publish OTHER:{port}\n"
-                )
-            );
-        }
+        let inside = free_port();
+        let mut walls = start(setting, &["--publish", &format!("{port}:{inside}")]);
+        let (_, told) = serve(&mut walls, "127.0.0.1", inside);
+        let link = told["structuredContent"]["listening"][0]["published"].as_str();
+        let other = link
+            .unwrap()
+            .trim_start_matches("http://replay.localhost:")
+            .trim_end_matches('/')
+            .parse()
+            .unwrap();
+        assert_ne!(other, port);
+        assert_eq!(ask(V4, other, b"123"), "3");
+        let warning = format!(
+            "--publish {port}: another program listens on port {port} of 127.0.0.1 or [::1]; another port \
+             takes its place"
+        );
+        let stderr = walls.server.stderr();
+        assert!(stderr.contains(&warning), "{stderr}");
+        walls.end();
     });
 }
 
