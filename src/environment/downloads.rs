@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use replay_base::text::escape::hex;
 use serde::Deserialize;
 
 use crate::definitions::{Definitions, Download};
@@ -287,7 +288,7 @@ fn content_path(integrity: &str) -> Option<PathBuf> {
     let (algorithm, hash) = integrity.split_once('-')?;
     let hash = hash.split_once('?').map_or(hash, |(hash, _)| hash);
     let bytes = BASE64_STANDARD.decode(hash).ok()?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex(&bytes);
     let (first, second, rest) = (hex.get(..2)?, hex.get(2..4)?, hex.get(4..)?);
     let parts: [&OsStr; 5] = [CONTENT, algorithm, first, second, rest].map(OsStr::new);
     Some(parts.iter().collect())

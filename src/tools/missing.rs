@@ -286,7 +286,7 @@ impl MissingOfMachine {
         let lines = output
             .iter()
             .flat_map(|text| end_of(text, PROGRAM_BYTES).lines());
-        let names: Vec<Option<&str>> = lines.filter_map(lost_program).collect();
+        let names: Vec<&str> = lines.filter_map(lost_program).collect();
         let is_lost = self.lost_program_codes.contains(&exit_code) || !names.is_empty();
         // Landlock leaves the names and takes the content.
         let denied = |name: &str| {
@@ -297,7 +297,7 @@ impl MissingOfMachine {
         };
         let is_named = |script: &&String| {
             let name = script.rsplit('/').next();
-            name.is_some_and(|name| names.contains(&Some(name)) || denied(name))
+            name.is_some_and(|name| names.contains(&name) || denied(name))
         };
         if let Some(script) = self.things.scripts.iter().find(is_named) {
             return self.is_first(script).then(|| {
@@ -308,7 +308,7 @@ impl MissingOfMachine {
                 (note, Missing::new(script, Some("--system")))
             });
         }
-        let has_name = names.iter().any(Option::is_some);
+        let has_name = names.iter().any(|name| !name.is_empty());
         let scripts = self.things.scripts.iter().filter(|_| !has_name);
         let mut places: Vec<&str> = self.things.path.iter().map(String::as_str).collect();
         for (place, _) in scripts.filter_map(|script| script.rsplit_once('/')) {
@@ -349,18 +349,18 @@ fn is_about(keys: &MissingKeys, output: &[&str]) -> bool {
     }
 }
 
-/// Returns the program that a line tells was not found, as shells, make and Node.js do; `None` within
-/// if the line does not name it.
-fn lost_program(line: &str) -> Option<Option<&str>> {
+/// Returns the program that a line tells was not found, as shells, make and Node.js do; empty if the
+/// line does not name it.
+fn lost_program(line: &str) -> Option<&str> {
     let line = line.trim_end();
     let ends = [": command not found", ": not found"];
     if let Some(before) = ends.into_iter().find_map(|end| line.strip_suffix(end)) {
-        return Some(before.rsplit(": ").next());
+        return before.rsplit(": ").next();
     }
     if let Some((_, after)) = line.split_once("spawn ") {
-        return after.strip_suffix(" ENOENT").map(Some);
+        return after.strip_suffix(" ENOENT");
     }
-    line.ends_with("Error 127").then_some(None)
+    line.ends_with("Error 127").then_some("")
 }
 
 /// Reason for which a path cannot be used.
@@ -380,9 +380,9 @@ const PATH_FAULTS: [(&str, PathFault); 3] = [
 /// Returns the last absolute path of a line; the first may be the program's.
 fn last_path(line: &str) -> Option<&Path> {
     let is_end = |char: char| char.is_whitespace() || "\"'`:,;()[]{}<>=‘’".contains(char);
-    let words = line.split(is_end).map(|word| word.trim_end_matches('.'));
+    let mut words = line.split(is_end).map(|word| word.trim_end_matches('.'));
     let is_path = |word: &&str| word.len() > 1 && word.starts_with('/') && !word.starts_with("//");
-    words.filter(is_path).next_back().map(Path::new)
+    words.rfind(is_path).map(Path::new)
 }
 
 fn end_of(text: &str, bytes: usize) -> &str {
@@ -444,10 +444,10 @@ mod tests {
     #[test]
     fn lost_program_is_named() {
         for (line, name) in [
-            ("bash: line 1: x: command not found", Some(Some("x"))),
-            ("sh: 1: x: not found", Some(Some("x"))),
-            ("make: *** [Makefile:2: all] Error 127", Some(None)),
-            ("Error: spawn nosuch ENOENT", Some(Some("nosuch"))),
+            ("bash: line 1: x: command not found", Some("x")),
+            ("sh: 1: x: not found", Some("x")),
+            ("make: *** [Makefile:2: all] Error 127", Some("")),
+            ("Error: spawn nosuch ENOENT", Some("nosuch")),
             ("404: page not found here", None),
             ("Error 1", None),
             ("open x: ENOENT", None),
