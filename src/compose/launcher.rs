@@ -17,18 +17,18 @@ use replay_files::policy::{Hidden, LinkedRepository, Policy, Root};
 use replay_sandbox::exec::{BackgroundCommands, Launcher, OutputFiles, Slots};
 use replay_sandbox::explain::{gaps, refusal};
 use replay_sandbox::{
-    Cache, CanonicalPath, Extent, HomeWatch, Plan, PlannedDevices, PlannedHide, PlannedRoot,
-    Scratch, Tier, WallStatus, depot, instruction_before, is_inside, own_places, private_home,
+    Cache, CanonicalPath, Extent, Plan, PlannedDevices, PlannedHide, PlannedRoot, Scratch, Tier,
+    WallStatus, depot, instruction_before, is_inside, private_home,
 };
 
-use super::{linked_git, undo};
+use super::{linked_git, missing, undo};
 use crate::calls::sets::DEFAULT_DIRECTORY;
 use crate::calls::{Loaded, load};
 use crate::cli::Sandbox;
 use crate::config::reasons;
 use crate::config::{CacheConfig, Config, configure_git};
 use crate::secrets::open_log;
-use crate::tools::{Commands, MissingOfMachine, MissingThings};
+use crate::tools::Commands;
 use replay_network::rules::WARNING;
 use replay_proxy::{
     GIT_SIGNS, Gate, JAVA_OPTIONS, NetLog, Script, SshAgent, Terms, TrustPlace, Watcher,
@@ -159,7 +159,7 @@ pub(super) fn start(
                     config.commands.max_background,
                     config.commands.background_output_bytes,
                 );
-                let missing = missing(config, policy, &scratch, &standing);
+                let missing = missing::of_machine(config, policy, &scratch, &standing);
                 return Ok(Commands {
                     missing,
                     devices: config.sandbox.devices.clone(),
@@ -186,61 +186,6 @@ pub(super) fn start(
         ),
         tried,
     )))
-}
-
-/// Begins to watch what commands may miss of the operator's machine. Without a watch only the output
-/// of commands tells.
-fn missing(
-    config: &Config,
-    policy: &Policy,
-    scratch: &Scratch,
-    standing: &WallStatus,
-) -> MissingOfMachine {
-    let sandbox = &config.sandbox;
-    let files: Vec<_> = sandbox
-        .home_files
-        .iter()
-        .filter_map(|file| Some((file.path.clone(), file.missing.clone()?)))
-        .collect();
-    let watch = sandbox
-        .private_home
-        .then(|| HomeWatch::start(scratch, files.iter().map(|(path, _)| path.as_str())));
-    if let Some(Err(error)) = &watch {
-        tracing::warn!("what commands miss in their HOME cannot be told: {error}");
-    }
-    let is_own = |place: &&&str| standing.tier == Some(Tier::Namespaces) || **place != "/tmp";
-    let [mut writable, mut visible] = own_places().map(|places| {
-        let places = places.iter().filter(is_own);
-        places.map(PathBuf::from).collect::<Vec<_>>()
-    });
-    let of_status = standing.home.iter().chain(&standing.tmp);
-    writable.extend(of_status.map(|place| place.as_path().to_owned()));
-    writable.extend(replay_sandbox::DEVICES.map(PathBuf::from));
-    writable.extend(sandbox.devices.nodes.iter().map(|(node, _)| node.clone()));
-    for root in policy.roots() {
-        let places = if root.writable() {
-            &mut writable
-        } else {
-            &mut visible
-        };
-        places.push(root.path().to_owned());
-    }
-    visible.extend(policy.other_names().map(|(name, _)| name.to_owned()));
-    visible.extend(sandbox.system.iter().map(|seen| seen.path.clone()));
-    visible.extend(writable.iter().cloned());
-    let things = MissingThings {
-        watch: watch.and_then(Result::ok),
-        files,
-        path: sandbox.unseen_path.clone(),
-        scripts: sandbox.left_out_scripts.clone(),
-        visible,
-        writable,
-        downloads: sandbox.downloads.places(),
-        hosts: sandbox.configured_hosts(),
-        private: sandbox.definitions.private().to_vec(),
-        hints: sandbox.hints.clone(),
-    };
-    MissingOfMachine::new(things, standing.tier.unwrap_or(Tier::Off))
 }
 
 /// Error message: commands of this tier would see a path that must be hidden.

@@ -3,6 +3,7 @@
 mod domain;
 mod launcher;
 pub(crate) mod linked_git;
+mod missing;
 mod search_cache;
 mod undo;
 mod undo_stores;

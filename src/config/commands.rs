@@ -331,7 +331,11 @@ impl SandboxConfig {
             cache,
             devices: devices(options, profile, mode, &definitions)?,
             refused: refused(profile, mode, &found.system),
-            hints: downloads.hints(world, &definitions, has_loopback),
+            hints: if mode == Sandbox::Off {
+                Vec::new()
+            } else {
+                downloads.hints(world, &definitions, has_loopback)
+            },
             downloads,
             home_links: found.home_links,
             cargo_home,

@@ -84,7 +84,7 @@ pub use replay_sys::resolver::{addresses, keep_to_own_sources};
 pub use scratch::{Scratch, ScratchHold, depot};
 pub use shared_directory::SharedDirectory;
 pub use status::{WallStatus, instruction_before};
-pub use view::{DEVICES, home as private_home, is_below_link, own_places};
+pub use view::{DEVICES, OwnPlaces, home as private_home, is_below_link};
 pub use walls::{hold_server, is_inside};
 pub use wire::{
     Cause, Changed, Dial, Event, Exit, Guard, Hello, Intercept, MemoryHold, PROXY_PORT, Request,

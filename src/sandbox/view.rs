@@ -28,7 +28,7 @@ use super::fault::{Fault, StepContext};
 use super::mount::{
     clone_tree, cover, directory, file_system, no_devices, open_path, read_only, same, set,
 };
-use super::plan::{Network, Plan};
+use super::plan::{Network, Plan, Tier};
 use super::raw_string::RawString;
 use super::{cgroup_view, etc, hidden_paths, layers, namespaces};
 
@@ -345,12 +345,24 @@ fn ways(plan: &Plan) -> Vec<PathBuf> {
     ways
 }
 
-/// Paths that commands see beside the allowed directories, programs and devices: first those that they
-/// may write.
-pub fn own_places() -> [&'static [&'static str]; 2] {
-    const WRITABLE: &[&str] = &[TMP, "/var/tmp", SHARED_MEMORY, "/dev/pts", "/dev/fd"];
-    const READABLE: &[&str] = &["/etc", "/proc", "/sys"];
-    [WRITABLE, READABLE]
+/// Paths that commands of a tier see beside HOME, allowed directories and programs.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnPlaces {
+    pub writable: &'static [&'static str],
+    pub readable: &'static [&'static str],
+}
+
+impl OwnPlaces {
+    /// The places of a tier with walls.
+    pub const fn of(tier: Tier) -> Self {
+        Self {
+            writable: match tier {
+                Tier::Namespaces => &[TMP, "/var/tmp", SHARED_MEMORY, "/dev/pts", "/dev/fd"],
+                Tier::Landlock | Tier::Off => &["/dev/pts", "/dev/fd"],
+            },
+            readable: &["/etc", "/proc", "/sys"],
+        }
+    }
 }
 
 /// Unmounts the private directory in the view: a mount point cannot be removed.
