@@ -291,7 +291,10 @@ fn system(
         }));
     }
     for dir in &options.walls.system {
-        let path = without_parents(&world.here, dir);
+        // Messages name paths so, and the arguments of a client go through no shell.
+        let of_home = dir.strip_prefix("~").ok().zip(world.home());
+        let dir = of_home.map_or_else(|| dir.clone(), |(below, home)| home.join(below));
+        let path = without_parents(&world.here, &dir);
         if std::fs::metadata(&path).is_err() {
             bail!(
                 "--system `{}` does not exist or cannot be read",

@@ -18,7 +18,7 @@ use replay_testrun::path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::missing::Missing;
+use super::missing::{Missing, may_have_failed};
 use super::notes::changes::{ChangesMade, changes_made};
 use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::dry_run::{WouldChange, would_change};
@@ -436,7 +436,11 @@ fn reply(
         ));
     }
     notes.add_signal(outcome.exit);
-    notes.add_own_denied(exit_code != 0, &outcome.denied, &context.services.commands);
+    notes.add_own_denied(
+        may_have_failed(line, exit_code),
+        &outcome.denied,
+        &context.services.commands,
+    );
     notes.add_identity(&[&stdout, &stderr]);
     let commands = &context.services.commands;
     let missing = notes.add_missing(

@@ -13,6 +13,8 @@ use serde::Serialize;
 const PROGRAM_BYTES: usize = 4096;
 /// End of an output in which a path of HOME is looked for, in bytes.
 const PATH_BYTES: usize = 64 * 1024;
+/// Parts of a path outside that are told once together.
+const MAX_PLACE_PARTS: usize = 4;
 /// Most hosts of the operator's configuration in the notes on one command.
 const MAX_HOSTS: usize = 3;
 /// Exit code of shells for a program that they did not find (sh(1)).
@@ -42,6 +44,12 @@ impl Missing {
             flag: flag.map(str::to_owned),
         }
     }
+}
+
+/// Returns true if a part of a command line may have failed: the code of a pipeline is that of its last
+/// program.
+pub(crate) fn may_have_failed(line: &str, exit_code: i32) -> bool {
+    exit_code != 0 || line.contains('|')
 }
 
 /// Files and programs that commands lack.
@@ -115,8 +123,7 @@ impl MissingOfMachine {
         let opened = self.things.watch.as_ref().map(HomeWatch::take_opened);
         let mut found = Vec::new();
         let program = self.program(exit_code, output);
-        // The code of a pipeline is that of its last program.
-        if exit_code != 0 || line.contains('|') {
+        if may_have_failed(line, exit_code) {
             let files = opened.into_iter().flatten();
             for (path, keys) in files.filter_map(|index| self.things.files.get(index)) {
                 let what = format!("~/{path}");
@@ -208,19 +215,20 @@ impl MissingOfMachine {
         let is_below =
             |path: &Path, places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
         let mut found = lines.filter_map(|line| {
-            let mut faults = PATH_FAULTS.into_iter();
-            let (_, fault) = faults.find(|(words, _)| line.contains(words))?;
+            let (path, fault) = lost_path(line)?;
             let places = match fault {
                 PathFault::Unseen => &self.things.visible,
                 PathFault::ReadOnly => &self.things.writable,
             };
-            let path = last_path(line).filter(|path| !is_below(path, places))?;
-            Some((path, fault))
+            // A relative path that leads up and is read-only lies outside, too.
+            let is_lost = path.is_absolute() && !is_below(path, places)
+                || matches!(fault, PathFault::ReadOnly) && path.starts_with("..");
+            is_lost.then_some((path, fault))
         });
         let (path, fault) = found.next().filter(|_| !self.things.visible.is_empty())?;
-        let place: PathBuf = path.iter().take(3).collect();
+        let place: PathBuf = path.iter().take(MAX_PLACE_PARTS).collect();
         let what = show_path(&place).into_owned();
-        self.is_first(&what).then(|| {
+        self.is_first(&format!("{fault:?} {what}")).then(|| {
             let shown = show_path(path);
             let is_device = path.starts_with("/dev");
             let (note, flag) = match fault {
@@ -288,7 +296,7 @@ impl MissingOfMachine {
             .flat_map(|text| end_of(text, PROGRAM_BYTES).lines());
         let names: Vec<&str> = lines.filter_map(lost_program).collect();
         let is_lost = self.lost_program_codes.contains(&exit_code) || !names.is_empty();
-        // Landlock leaves the names and takes the content.
+        // Landlock leaves the names and takes the content; a line may name it by its path.
         let denied = |name: &str| {
             let end = format!("/{name}: Permission denied");
             output
@@ -317,7 +325,7 @@ impl MissingOfMachine {
             }
         }
         let what = places.join(", ");
-        (is_lost && !places.is_empty() && self.is_first(&what)).then(|| {
+        (is_lost && !places.is_empty() && self.is_first("PATH")).then(|| {
             let note = format!(
                 "of the operator's PATH commands do not see everything in {what}: own scripts, and directories outside \
                  the home; --system shows a file or directory"
@@ -355,7 +363,11 @@ fn lost_program(line: &str) -> Option<&str> {
     let line = line.trim_end();
     let ends = [": command not found", ": not found"];
     if let Some(before) = ends.into_iter().find_map(|end| line.strip_suffix(end)) {
-        return before.rsplit(": ").next();
+        // A path is not looked for in PATH.
+        return before
+            .rsplit(": ")
+            .next()
+            .filter(|name| !name.contains('/'));
     }
     if let Some((_, after)) = line.split_once("spawn ") {
         return after.strip_suffix(" ENOENT");
@@ -370,19 +382,38 @@ enum PathFault {
     ReadOnly,
 }
 
-/// Words of the C library for errors of paths (strerror(3)), which most programs print.
-const PATH_FAULTS: [(&str, PathFault); 3] = [
-    ("No such file or directory", PathFault::Unseen),
-    ("Permission denied", PathFault::Unseen),
-    ("Read-only file system", PathFault::ReadOnly),
+/// Words for errors of paths, of the C library (strerror(3)) and of Node.js.
+const PATH_FAULTS: [(&str, PathFault); 4] = [
+    ("o such file or directory", PathFault::Unseen),
+    ("ermission denied", PathFault::Unseen),
+    ("ot a directory", PathFault::Unseen),
+    ("ead-only file system", PathFault::ReadOnly),
 ];
 
-/// Returns the last absolute path of a line; the first may be the program's.
-fn last_path(line: &str) -> Option<&Path> {
-    let is_end = |char: char| char.is_whitespace() || "\"'`:,;()[]{}<>=‘’".contains(char);
-    let mut words = line.split(is_end).map(|word| word.trim_end_matches('.'));
-    let is_path = |word: &&str| word.len() > 1 && word.starts_with('/') && !word.starts_with("//");
-    words.rfind(is_path).map(Path::new)
+/// Returns the path beside the words of an error, as in `cat: /x: No such file or directory`, and in
+/// `ENOENT: no such file or directory, open '/x'`.
+fn lost_path(line: &str) -> Option<(&Path, PathFault)> {
+    let mut faults = PATH_FAULTS.into_iter();
+    let (before, after, fault) = faults.find_map(|(words, fault)| {
+        let (before, after) = line.split_once(words)?;
+        Some((before.rsplit_once(": ")?.0, after, fault))
+    })?;
+    let is_quote = |char: char| "\"'`‘’".contains(char);
+    let quoted = |text: &'_ str| -> Option<(usize, usize)> {
+        let end = text.rfind(is_quote)?;
+        let start = text[..end].rfind(is_quote)?;
+        let first = text[start..].chars().next().map_or(0, char::len_utf8);
+        Some((start + first, end))
+    };
+    let path = if let Some((start, end)) = quoted(after) {
+        &after[start..end]
+    } else if let Some((start, end)) = quoted(before).filter(|_| before.ends_with(is_quote)) {
+        &before[start..end]
+    } else {
+        let last = before.rsplit(": ").next()?;
+        last.rsplit(char::is_whitespace).next()?
+    };
+    (path.len() > 1).then_some((Path::new(path), fault))
 }
 
 fn end_of(text: &str, bytes: usize) -> &str {
@@ -448,6 +479,7 @@ mod tests {
             ("sh: 1: x: not found", Some("x")),
             ("make: *** [Makefile:2: all] Error 127", Some("")),
             ("Error: spawn nosuch ENOENT", Some("nosuch")),
+            ("bash: line 1: bin/x: not found", None),
             ("404: page not found here", None),
             ("Error 1", None),
             ("open x: ENOENT", None),
@@ -471,6 +503,8 @@ mod tests {
             "/bin/sh: 1: /src/x: Permission denied",
             "cat: nosuch: No such file or directory",
             "listening on /var/run/x",
+            "/bin/bash: line 1: ../x: No such file or directory",
+            "ERROR: https://x.example/simple/six/: No such file or directory (404)",
         ] {
             assert_eq!(told(inside), none, "{inside}");
         }
@@ -480,7 +514,18 @@ mod tests {
             told("FileNotFoundError: [Errno 2] No such file or directory: '/var/log/syslog'"),
             [outside]
         );
-        assert_eq!(told("cat: /var/log/other: No such file or directory"), none);
+        assert_eq!(
+            told("cat: /var/log/syslog: No such file or directory"),
+            none
+        );
+        let up = "../x is read-only for commands: they write to read-write directories, HOME and /tmp; the operator can \
+                  allow one (--allow DIR:rw)";
+        assert_eq!(told("/bin/bash: line 1: ../x: Read-only file system"), [up]);
+        let node = told("Error: EROFS: read-only file system, open '/home/me/f.txt'");
+        assert!(
+            node[0].starts_with("/home/me/f.txt is read-only"),
+            "{node:?}"
+        );
         assert_eq!(
             told("/usr/bin/touch: cannot touch '/usr/x': Read-only file system"),
             [

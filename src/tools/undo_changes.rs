@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use replay_base::limits::MAX_NAMED_CHANGES;
 use replay_base::text::escape::show;
@@ -220,8 +220,15 @@ fn marked_conflicts(
     marked
 }
 
+/// Returns true for a path of a git repository that says where a branch or HEAD is.
+fn moves_branch(path: &Path) -> bool {
+    let mut below = path.iter().skip_while(|part| *part != ".git").skip(1);
+    let first = below.next();
+    first.is_some_and(|first| first == "refs" || first == "HEAD" || first == "packed-refs")
+}
+
 /// Returns the last call that stands and changed something at or below these paths, of which not
-/// all lies in ignored directories. An undo does not count, nor does a call that changed nothing.
+/// all lies in ignored directories, unless it moved a branch. An undo does not count, nor does a call that changed nothing.
 fn last_call(context: &Context<'_>, journal: &Journal, paths: &[RootedPath]) -> Result<u64, Error> {
     let first = journal.store.numbers()?.first().copied();
     let standing = first.map(|first| journal.store.standing(first));
@@ -247,7 +254,7 @@ fn last_call(context: &Context<'_>, journal: &Journal, paths: &[RootedPath]) -> 
         let is_meant = |(place, _): &(RootedPath, Change)| {
             let path = journal.store.path(place);
             let is_asked = asked.iter().any(|asked| path.starts_with(asked));
-            is_asked || asked.is_empty() && !rules.hide(&path)
+            is_asked || asked.is_empty() && (!rules.hide(&path) || moves_branch(&path))
         };
         if journal.store.changes(&entry).iter().any(is_meant) {
             return Ok(number);

@@ -177,6 +177,28 @@ fn changes_name_lines_and_undo_number() {
 }
 
 #[test]
+fn undo_of_last_call_takes_commit_back() {
+    let tree = project();
+    let mut server = open(&tree);
+    let git = "git -c user.name=a -c user.email=a@b";
+    let mut run =
+        |command: String| text(&mut server, "execute_command", json!({"command": command}));
+    run(format!(
+        "mkdir repo && cd repo && git init -q && echo 1 > f && git add f && {git} commit -qm one"
+    ));
+    run("echo 2 > repo/f".to_owned());
+    run(format!("cd repo && {git} commit -qam two"));
+    let undone = text(&mut server, "undo_changes", json!({}));
+    assert!(
+        undone.ends_with("[that was call 3, execute_command] (undo 4)\n"),
+        "{undone}"
+    );
+    let look = json!({"command": "cd repo && git log --format=%s && git status --short && cat f"});
+    let seen = text(&mut server, "execute_command", look);
+    assert!(seen.starts_with("one\n M f\n2\n"), "{seen}");
+}
+
+#[test]
 fn edits_of_many_files_are_counted() {
     let tree = project();
     let mut server = open(&tree);
