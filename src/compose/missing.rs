@@ -1,4 +1,4 @@
-//! What commands may miss of the operator's machine, for the notes on those that failed.
+//! Files, programs and hosts of the operator's machine that commands may miss, for the notes on those that failed.
 
 use std::path::PathBuf;
 
