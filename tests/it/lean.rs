@@ -190,7 +190,8 @@ fn undo_of_last_call_takes_commit_back() {
     run(format!("cd repo && {git} commit -qam two"));
     let undone = text(&mut server, "undo_changes", json!({}));
     assert!(
-        undone.ends_with("[that was call 3, execute_command] (undo 4)\n"),
+        undone.contains("\n[that was call 3, execute_command: cd repo && ")
+            && undone.ends_with("] (undo 4)\n"),
         "{undone}"
     );
     let look = json!({"command": "cd repo && git log --format=%s && git status --short && cat f"});
