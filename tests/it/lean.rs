@@ -177,17 +177,29 @@ fn changes_name_lines_and_undo_number() {
 }
 
 #[test]
+fn colours_are_removed_from_both_streams() {
+    let tree = project();
+    let mut server = open(&tree);
+    let command = r"printf '\033[31mout\033[0m\n'; printf '\033[1merror\033[0m\n' >&2";
+    let shown = text(&mut server, "execute_command", json!({"command": command}));
+    assert_eq!(shown, "out\n[stderr]\nerror\n");
+}
+
+#[test]
 fn undo_of_last_call_takes_commit_back() {
     let tree = project();
     let mut server = open(&tree);
     let git = "git -c user.name=a -c user.email=a@b";
     let mut run =
         |command: String| text(&mut server, "execute_command", json!({"command": command}));
-    run(format!(
+    let made = run(format!(
         "mkdir repo && cd repo && git init -q && echo 1 > f && git add f && {git} commit -qm one"
     ));
     run("echo 2 > repo/f".to_owned());
-    run(format!("cd repo && {git} commit -qam two"));
+    let committed = run(format!("cd repo && {git} commit -qam two"));
+    for told in [made, committed] {
+        assert_eq!(told.matches("committed ").count(), 1, "{told}");
+    }
     let undone = text(&mut server, "undo_changes", json!({}));
     assert!(
         undone.contains("\n[that was call 3, execute_command: cd repo && ")

@@ -324,6 +324,20 @@ fn give(dir: &Path, owner: (u32, u32)) {
     }
 }
 
+/// Returns what `replay sandbox run` prints on stderr with these flags, in a tree with a `home`.
+fn refusal(tree: &Tree, flags: &[&str]) -> String {
+    let output = Command::new(program())
+        .current_dir(tree.path("work"))
+        .env("HOME", tree.path("home"))
+        .args(["sandbox", "run", "--allow", ".:rw"])
+        .args(flags)
+        .args(["--", "true"])
+        .output()
+        .unwrap();
+    assert!(!output.status.success(), "{flags:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
 /// Returns the processes with this text among their arguments, except this one and zombies.
 fn processes_with_tag(tag: &str) -> Vec<u32> {
     let own = std::process::id();

@@ -39,6 +39,8 @@ const NAMED_OTHERS: usize = 10;
 const MAX_GIT_LOG_BYTES: u64 = 4 * 1024 * 1024;
 /// Actions of a call on repositories that are told.
 const MAX_GIT_ACTIONS: usize = 5;
+/// Most new files and directories of a call that are looked at for a repository.
+const MAX_NEW_REPOSITORIES: usize = 64;
 /// Part of an action in such a log that is told, in bytes.
 const MAX_GIT_ACTION_BYTES: usize = 80;
 /// Maximum number of listed paths, and of parts of each. An agent may choose the name of a part, so
@@ -301,9 +303,17 @@ fn lean_changes(
 ) -> Option<String> {
     let mut rules = IgnoredChanges::new(context);
     let (mut repositories, mut shown, mut ignored) = (BTreeSet::new(), Vec::new(), 0);
+    let mut looks = 0;
     for (place, change) in changes {
         let path = names.store.path(place);
         repositories.extend(git_directory(&path));
+        // A new directory is one change, with all that is in it.
+        if *change == Change::Created && looks < MAX_NEW_REPOSITORIES {
+            looks += 1;
+            let git = path.join(".git");
+            let has_log = context.services.policy.is_there(&git.join("logs/HEAD"));
+            repositories.extend(has_log.then_some(git));
+        }
         if rules.hide(&path) {
             ignored += 1;
         } else {

@@ -46,7 +46,7 @@ pub(crate) fn shorten_streams(
     [stdout, stderr]: [&Captured; 2],
     limit: TextLimit,
 ) -> [ShownOutput; 2] {
-    let (output, errors) = (fold(context, stdout), stderr.text().into_owned());
+    let (output, errors) = (fold(context, stdout), unfolded(context, stderr));
     let named = |name, captured| NamedStream { name, captured };
     let of_errors = limit.after(&output).max(limit.halved());
     let errors = shorten(context, tool, named("stderr", stderr), errors, of_errors);
@@ -55,6 +55,16 @@ pub(crate) fn shorten_streams(
         shorten(context, tool, named("stdout", stdout), output, rest),
         errors,
     ]
+}
+
+/// Returns the output, in lean replies without colours.
+fn unfolded(context: &Context<'_>, stream: &Captured) -> String {
+    let text = stream.text();
+    if context.is_lean() {
+        String::from_utf8_lossy(&plain(text.as_bytes())).into_owned()
+    } else {
+        text.into_owned()
+    }
 }
 
 /// Folds the output, unless there is no memory for that.

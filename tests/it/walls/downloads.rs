@@ -1,12 +1,10 @@
 //! Downloads of the operator: crates, Go modules and caches of package managers.
 
-use std::process::Command;
-
 use pretty_assertions::assert_eq;
 use replay_sandbox::Tier;
 use serde_json::json;
 
-use super::{SECRET, Setting, Walls, everywhere, give, make_tree, program};
+use super::{SECRET, Setting, Walls, everywhere, give, make_tree, refusal};
 use crate::tree::Tree;
 
 const CRATES: &str = "index.crates.io-1949cf8c6b5b557f";
@@ -298,18 +296,6 @@ fn downloads_without_private_home_are_refused() {
     tree.dir("work").dir("home/.m2/repository/own");
     let cache = tree.text("cache");
     let repository = tree.text("home/.m2/repository");
-    let said = |flags: &[&str]| {
-        let output = Command::new(program())
-            .current_dir(tree.path("work"))
-            .env("HOME", tree.path("home"))
-            .args(["sandbox", "run", "--allow", ".:rw"])
-            .args(flags)
-            .args(["--", "true"])
-            .output()
-            .unwrap();
-        assert!(!output.status.success(), "{flags:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
     for (flags, expected) in [
         (
             &["--downloads", "npm,cargo"][..],
@@ -342,6 +328,6 @@ fn downloads_without_private_home_are_refused() {
             ),
         ),
     ] {
-        assert_eq!(said(flags), format!("replay: {expected}\n"));
+        assert_eq!(refusal(&tree, flags), format!("replay: {expected}\n"));
     }
 }

@@ -9,7 +9,7 @@ use pretty_assertions::assert_eq;
 use replay_sandbox::Tier;
 use serde_json::{Value, json};
 
-use super::{Setting, Walls, everywhere, installed, program};
+use super::{Setting, Walls, everywhere, installed, program, refusal};
 use crate::harness::DEADLINE;
 use crate::tree::Tree;
 
@@ -377,23 +377,10 @@ fn taken_port_is_replaced() {
     });
 }
 
-/// Returns what `replay sandbox run` prints on stderr with these flags.
-fn refusal(flags: &[&str]) -> String {
-    let tree = Tree::new();
-    tree.dir("work");
-    let output = Command::new(program())
-        .current_dir(tree.path("work"))
-        .args(["sandbox", "run", "--allow", ".:rw"])
-        .args(flags)
-        .args(["--", "true"])
-        .output()
-        .unwrap();
-    assert!(!output.status.success(), "{flags:?}");
-    String::from_utf8(output.stderr).unwrap()
-}
-
 #[test]
 fn publish_is_refused_without_own_ports() {
+    let tree = Tree::new();
+    tree.dir("work");
     for (flags, expected) in [
         (
             &["--network", "host"][..],
@@ -418,7 +405,7 @@ fn publish_is_refused_without_own_ports() {
     ] {
         for publish in ["8123", "auto"] {
             assert_eq!(
-                refusal(&[&["--publish", publish], flags].concat()),
+                refusal(&tree, &[&["--publish", publish], flags].concat()),
                 expected
             );
         }
