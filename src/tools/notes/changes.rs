@@ -311,7 +311,7 @@ fn lean_changes(
         if *change == Change::Created && looks < MAX_NEW_REPOSITORIES {
             looks += 1;
             let git = path.join(".git");
-            let has_log = context.services.policy.is_there(&git.join("logs/HEAD"));
+            let has_log = context.services.policy.is_there(git.join("logs/HEAD"));
             repositories.extend(has_log.then_some(git));
         }
         if rules.hide(&path) {
