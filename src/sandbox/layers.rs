@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use replay_base::limits::LAYER_IN_MEMORY_BYTES;
 use replay_base::removal::PRIVATE;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, mknodat, openat, openat2, statat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, mknodat, openat,
+    openat2, statat,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -84,6 +85,9 @@ fn overlay_in(place: &Path, lower: &OwnedFd, layer: &PlannedLayer) -> rustix::io
         openat(CWD, &path, DIRECTORY, Mode::empty())
     };
     let (upper, work) = (open(UPPER)?, open(WORK)?);
+    // The overlay has the modes of the upper layer.
+    let mode = Mode::from_raw_mode(fstat(lower)?.st_mode & 0o777);
+    chmodat(CWD, place.join(UPPER), mode, AtFlags::empty())?;
     for private in &layer.private {
         white_out(&upper, lower, private.as_path())?;
     }
@@ -110,7 +114,6 @@ fn white_out(upper: &OwnedFd, lower: &OwnedFd, path: &Path) -> rustix::io::Resul
     let mut made = PathBuf::new();
     for part in path.parent().unwrap_or(Path::new("")).components() {
         made.push(part);
-        // The overlay has the modes of the upper layer.
         let mode = match statat(lower, &made, AtFlags::SYMLINK_NOFOLLOW) {
             // It was removed meanwhile.
             Err(Errno::NOENT) => return Ok(()),

@@ -244,6 +244,9 @@ fn asked_caches_are_layers_without_private_entries() {
         );
         let home = walls.beyond("home");
         walls.fails(&format!("cat {home}/.m2/repository/com/acme/x.jar"));
+        let modes =
+            walls.works("cd; stat -c %a .npm/_cacache .npm/_cacache/index-v5 .m2/repository");
+        assert_eq!(modes, "755\n755\n755\n");
         // Changes are of the commands. A private entry does not come back with its directory.
         walls.works(
             "cd ~/.npm/_cacache && rm -r index-v5/aa && mkdir -p index-v5/aa/bb && test -z \"$(ls index-v5/aa/bb)\" && \
