@@ -109,6 +109,8 @@ pub(crate) struct Download {
     #[serde(default)]
     pub(crate) linked: Vec<String>,
     #[serde(default)]
+    pub(crate) never: Vec<String>,
+    #[serde(default)]
     pub(crate) registries: Vec<String>,
 }
 

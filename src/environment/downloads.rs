@@ -32,7 +32,7 @@ const INDEX_LEVELS: usize = 2;
 /// response varies by.
 const HARMLESS_HEADERS: [&str; 4] = ["accept", "accept-encoding", "accept-language", "user-agent"];
 
-/// A directory of downloads that exists.
+/// A directory of downloads, which may not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperatorDownload {
     /// Name in the table, and for `--downloads`.
@@ -90,11 +90,31 @@ impl OperatorDownload {
         if !download.registries.is_empty() {
             return private_npm_entries(&self.place, &download.registries);
         }
+        if !download.never.is_empty() {
+            return named_entries(&self.place, &download.never);
+        }
         if download.keep.is_empty() {
             return Ok(Vec::new());
         }
         unlisted_entries(&self.place, download)
     }
+}
+
+/// Returns the paths at any depth whose names match one of the globs.
+fn named_entries(place: &Path, names: &[String]) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut left) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(below) = left.pop() {
+        for entry in fs::read_dir(place.join(&below))? {
+            let entry = entry?;
+            let path = below.join(entry.file_name());
+            if glob::any_matches(names, entry.file_name().as_bytes()) {
+                found.push(path);
+            } else if entry.file_type()?.is_dir() {
+                left.push(path);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the paths that no glob of `keep` matches, nor one of `linked` that a kept link leads to.

@@ -205,6 +205,26 @@ fn uv_archive_is_kept_if_public_wheel_links_to_it() {
 #[test]
 fn directory_without_rules_has_no_private_entries() {
     let home = tempfile::tempdir().unwrap();
-    write(home.path(), ".m2/repository/com/acme/x.jar", "");
-    assert_eq!(private(home.path(), "maven"), [""; 0]);
+    write(home.path(), ".nuget/packages/x/1.0.0/x.nupkg", "");
+    assert_eq!(private(home.path(), "nuget"), [""; 0]);
+}
+
+#[test]
+fn files_with_logins_are_private_at_any_depth() {
+    let home = tempfile::tempdir().unwrap();
+    for file in [
+        "x.jar",
+        "x.jar.lastUpdated",
+        "1.0/resolver-status.properties",
+    ] {
+        let file = format!(".m2/repository/com/acme/{file}");
+        write(home.path(), &file, "https\\://ann:x@acme.example/=");
+    }
+    assert_eq!(
+        private(home.path(), "maven"),
+        [
+            "com/acme/1.0/resolver-status.properties",
+            "com/acme/x.jar.lastUpdated"
+        ]
+    );
 }
