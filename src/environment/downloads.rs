@@ -217,8 +217,10 @@ struct IndexMetadata {
 fn private_npm_entries(place: &Path, registries: &[String]) -> io::Result<Vec<PathBuf>> {
     let (mut private, mut public_content) = (Vec::new(), HashSet::new());
     for entry in fs::read_dir(place)? {
-        let name = entry?.file_name();
-        if name != INDEX && name != CONTENT {
+        let entry = entry?;
+        let name = entry.file_name();
+        // A link could lead to names elsewhere.
+        if !(name == INDEX || name == CONTENT) || !entry.file_type()?.is_dir() {
             private.push(name.into());
         }
     }
@@ -236,16 +238,15 @@ fn private_npm_entries(place: &Path, registries: &[String]) -> io::Result<Vec<Pa
     Ok(private)
 }
 
-/// Returns the paths of all entries at this depth below a directory that may be missing. An entry
-/// above it that is no directory is one of them.
+/// Returns the paths of all entries at this depth below a directory, unless that is missing or a link.
+/// An entry above the depth that is no directory is one of them.
 fn files_below(place: &Path, below: &Path, levels: usize) -> io::Result<Vec<PathBuf>> {
-    let (mut found, mut left) = (Vec::new(), vec![(below.to_owned(), levels)]);
+    let (mut found, mut left) = (Vec::new(), Vec::new());
+    if fs::symlink_metadata(place.join(below)).is_ok_and(|stat| stat.is_dir()) {
+        left.push((below.to_owned(), levels));
+    }
     while let Some((below, levels)) = left.pop() {
-        let entries = match fs::read_dir(place.join(&below)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => entries?,
-        };
-        for entry in entries {
+        for entry in fs::read_dir(place.join(&below))? {
             let entry = entry?;
             let path = below.join(entry.file_name());
             match levels.checked_sub(1) {

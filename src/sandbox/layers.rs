@@ -119,11 +119,19 @@ fn white_out(upper: &OwnedFd, lower: &OwnedFd, path: &Path) -> rustix::io::Resul
             Err(Errno::NOENT) => return Ok(()),
             found => found?.st_mode,
         };
+        if FileType::from_raw_mode(mode) != FileType::Directory {
+            // It was replaced meanwhile: a directory over a link would show the names behind it.
+            return put_white_out(upper, &made);
+        }
         match mkdirat(upper, &made, Mode::from_raw_mode(mode & 0o777)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno),
         }
     }
+    put_white_out(upper, path)
+}
+
+fn put_white_out(upper: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
     match mknodat(upper, path, FileType::CharacterDevice, Mode::empty(), 0) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(errno),

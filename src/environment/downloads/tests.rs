@@ -171,6 +171,18 @@ fn npm_entries_of_others_are_private() {
 }
 
 #[test]
+fn linked_parts_of_npm_cache_are_private() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = home.path().join(".npm/_cacache");
+    write(home.path(), ".ssh/id", "x");
+    fs::create_dir_all(&cache).unwrap();
+    for part in ["content-v2", "index-v5"] {
+        symlink(home.path().join(".ssh"), cache.join(part)).unwrap();
+    }
+    assert_eq!(private(home.path(), "npm"), ["content-v2", "index-v5"]);
+}
+
+#[test]
 fn uv_archive_is_kept_if_public_wheel_links_to_it() {
     let home = tempfile::tempdir().unwrap();
     let cache = home.path().join(".cache/uv");
