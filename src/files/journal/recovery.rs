@@ -37,8 +37,8 @@ const UNDOING: &str = "undoing";
 /// Number of newest entries whose ends are looked at.
 const MAX_UNSETTLED: usize = 64;
 
-/// Longest wait for the last processes of a killed server, in milliseconds.
-const DYING_MS: u64 = 500;
+/// Longest wait for the last processes of a killed server.
+pub(super) const DYING_WAIT: Duration = Duration::from_millis(500);
 const DYING_LOOK_MS: u64 = 5;
 
 /// Opens such a file, or makes it.
@@ -52,7 +52,7 @@ impl Store {
     /// Waits until the last processes of a killed server have released its entries. A call of
     /// another server holds its entry longer than this waits.
     pub(super) fn await_dying_processes(&self) -> Result<(), JournalError> {
-        let deadline = Instant::now() + Duration::from_millis(DYING_MS);
+        let deadline = Instant::now() + self.dying_wait;
         while self.has_entry_at_work()? && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(DYING_LOOK_MS));
         }

@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use replay_base::budget::Account;
 use replay_base::limits::JOURNAL_DEPTH;
@@ -36,6 +36,7 @@ use super::log::{self, End, EntryKind, Event, Log, VERSION};
 use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
+use super::recovery::DYING_WAIT;
 use super::root::Root;
 use super::scan::{Survey, SurveyGoal};
 use crate::autorun::AutorunRule;
@@ -76,6 +77,8 @@ pub struct Store {
     /// Judge of protected paths for people: an undo puts nothing there that a call made. `None` if
     /// nothing is protected.
     pub guard: Option<Arc<dyn Changer>>,
+    /// Longest wait for the last processes of a killed server.
+    pub(super) dying_wait: Duration,
     /// Autorun files that gained a hard link, with their places.
     pub(super) linked: Mutex<HashMap<Id, (RootedPath, &'static AutorunRule)>>,
 }
@@ -203,6 +206,7 @@ impl Store {
             account: None,
             readings: Readings::default(),
             hooks: None,
+            dying_wait: DYING_WAIT,
             changer: None,
             guard: None,
             linked: Mutex::default(),

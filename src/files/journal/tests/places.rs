@@ -200,6 +200,8 @@ fn assert_protected_path_moves_aside(last_process: impl FnOnce(&Path) -> Option<
     let root = &world.roots[0];
     let mut store = world.store();
     store.changer = Some(Arc::new(ProtectingChanger(root.join("new/keys"))));
+    // Far longer than the process lives, also on a busy machine.
+    store.dying_wait = Duration::from_secs(60);
     let mut recorder = store.begin("call").unwrap();
     tell(&world, &mut recorder, "new", Recorder::before_create);
     fs::create_dir(root.join("new")).unwrap();
