@@ -143,6 +143,8 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         best = best.or(tried.ok().filter(|_| refused.is_none()));
     }
     if let Some(server) = &best {
+        let gaps = &server.services().commands.standing.gaps;
+        findings.extend(gaps.iter().map(|gap| Finding::lack("gap", gap, None)));
         findings.extend(check_inside_walls(server.services(), &signals)?);
     }
     findings.extend(of_home);

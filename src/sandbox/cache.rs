@@ -415,8 +415,13 @@ impl ToolCache {
             // Counting itself updates the access time of a directory.
             (self.bytes, self.used_secs) = (self.bytes + bytes, self.used_secs.max(stat.st_mtime));
         } else {
+            #[cfg_attr(
+                target_arch = "x86_64",
+                expect(clippy::useless_conversion, reason = "u32 on aarch64")
+            )]
+            let links = u64::from(stat.st_nlink);
             // All hard links are in this tree: none crosses a mount.
-            self.bytes += bytes / stat.st_nlink.max(1);
+            self.bytes += bytes / links.max(1);
             self.used_secs = self.used_secs.max(stat.st_mtime).max(stat.st_atime);
         }
     }

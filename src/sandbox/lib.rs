@@ -59,6 +59,7 @@ pub mod system_call;
 mod system_gaps;
 mod terminal;
 mod thread_names;
+pub mod traced_call;
 mod unix_sockets;
 mod view;
 mod vitals;

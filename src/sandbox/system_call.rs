@@ -2,8 +2,7 @@
 //! arguments alone.
 
 use libc::{
-    AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, EINVAL, O_CREAT,
-    O_TRUNC, O_WRONLY, c_long,
+    AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, EINVAL, c_long,
 };
 
 use crate::seccomp::{
@@ -284,7 +283,7 @@ fn decode_without_base(nr: i32, args: &[u64; 6]) -> Option<SystemCall> {
         },
         libc::SYS_creat => SystemCall::Open {
             at: here(a),
-            flags: O_CREAT | O_WRONLY | O_TRUNC,
+            flags: libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC,
             mode: b as u32,
         },
         libc::SYS_mkdir | libc::SYS_mknod => SystemCall::Make(here(a)),

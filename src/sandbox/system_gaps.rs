@@ -42,10 +42,16 @@ pub(crate) fn gaps(
     let private = private.map(|reason| {
         format!("commands can read files below /usr and /opt that only root may read: {reason}")
     });
+    let registers = walls.filter(|walls| walls.keeps_registers()).map(|_| {
+        "debuggers cannot set registers (PTRACE_SETREGSET): on this kernel they could change a \
+         system call that the filter has approved; Linux 6.12.115 or newer repairs it"
+            .to_owned()
+    });
     pipes
         .into_iter()
         .chain(unbound)
         .chain(of_root)
         .chain(private)
+        .chain(registers)
         .collect()
 }

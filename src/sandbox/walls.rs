@@ -36,6 +36,8 @@ pub(crate) struct Walls {
     options: Options,
     /// `true` if programs may make unix sockets; their supervisor connects them.
     unix: bool,
+    /// `true` if programs may not set the registers of those that they trace.
+    keeps_registers: bool,
     readable: Vec<PathBuf>,
 }
 
@@ -52,6 +54,7 @@ impl Walls {
         plan: &Plan,
         store: Option<BorrowedFd<'_>>,
         is_dry_run: bool,
+        keeps_registers: bool,
     ) -> Result<Self, Fault> {
         let (abi, journaled) = (landlock::abi_in_view(), plan.journal.is_some());
         if abi.is_none() && needs_landlock(plan) {
@@ -116,6 +119,7 @@ impl Walls {
             opened,
             devices: !plan.devices.nodes.is_empty(),
             names_threads: plan.devices.names_threads,
+            keeps_registers,
         };
         // On a private network no socket leads elsewhere, whoever creates it.
         let sockets = if host || !can_fetch() {
@@ -146,12 +150,13 @@ impl Walls {
             intercepting,
             options,
             unix,
+            keeps_registers,
             readable,
         })
     }
 
     /// Builds the walls for programs on the system's own root.
-    pub(crate) fn on_system(plan: &Plan) -> Result<Self, Fault> {
+    pub(crate) fn on_system(plan: &Plan, keeps_registers: bool) -> Result<Self, Fault> {
         let (abi, journaled) = (version()?, plan.journal.is_some());
         let mut rules = Vec::new();
         let mut find = |path: &Path, right| rules.extend(open(path, right).ok());
@@ -222,6 +227,7 @@ impl Walls {
             opened: false,
             devices: !plan.devices.nodes.is_empty(),
             names_threads: plan.devices.names_threads,
+            keeps_registers,
         };
         let asked = if host { Sockets::Asked } else { sockets };
         let intercepting = seccomp::filter(FilterSettings {
@@ -239,8 +245,13 @@ impl Walls {
             intercepting,
             options,
             unix: false,
+            keeps_registers,
             readable,
         })
+    }
+
+    pub(crate) fn keeps_registers(&self) -> bool {
+        self.keeps_registers
     }
 
     /// Canonical paths at or below which programs may read on the system's own root; for the

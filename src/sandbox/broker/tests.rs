@@ -45,6 +45,7 @@ fn confined<T: Send>(
                 opened: false,
                 devices: false,
                 names_threads: false,
+                keeps_registers: false,
             };
             send.send(install_with_listener(filter(settings).instructions()).unwrap())
                 .unwrap();
@@ -124,6 +125,7 @@ pub(super) struct CallArguments {
     value: &'static [u8; 3],
     /// 1,000 and 2,000 seconds, and as much of the next unit.
     times: [i64; 4],
+    #[cfg(target_arch = "x86_64")]
     seconds: [i64; 2],
     structure: [u64; 2],
 }
@@ -139,6 +141,7 @@ impl CallArguments {
             attribute: c"user.colour".to_owned(),
             value: RED,
             times: [1000, 7, 2000, 8],
+            #[cfg(target_arch = "x86_64")]
             seconds: [1000, 2000],
             structure: [RED.as_ptr() as u64, 3],
         }

@@ -39,7 +39,7 @@ use crate::wire::{
 };
 use crate::{
     capabilities, certificates, cgroup_view, common_git, etc, hidden_paths, kernel_filesystems,
-    landlock, namespaces, system_gaps, view,
+    landlock, namespaces, system_gaps, traced_call, view,
 };
 
 /// State that all commands of a server share.
@@ -180,6 +180,8 @@ impl Confinement {
         let own_group = plan.limits.memory_bytes.map(|_| Groups::open_own());
         let (cgroup, groups, memory);
         let (mut copying, mut not_public, mut watcher, mut kernels) = (None, None, None, None);
+        // Before the pid namespace, whose first process must not end.
+        let keeps_registers = plan.tier != Tier::Off && traced_call::tracers_pass_filters();
         let (walls, home, tmp): (_, RawString, RawString) = match plan.tier {
             Tier::Off => {
                 (cgroup, (groups, memory)) = (None, groups_of(&plan, own_group));
@@ -204,7 +206,7 @@ impl Confinement {
                 watcher = Some(outside);
                 let store = journal.as_ref().map(Journal::store);
                 (
-                    Some(Walls::in_view(&plan, store, false)?),
+                    Some(Walls::in_view(&plan, store, false, keeps_registers)?),
                     view::home(&plan).into(),
                     view::TMP.into(),
                 )
@@ -220,7 +222,7 @@ impl Confinement {
                 look.refuse()?;
                 kernels = Some(look);
                 (
-                    Some(Walls::on_system(&plan)?),
+                    Some(Walls::on_system(&plan, keeps_registers)?),
                     scratch.join("home").into(),
                     scratch.join("tmp").into(),
                 )
@@ -661,7 +663,12 @@ impl Confinement {
         let writable: Vec<&Path> = self.plan.writable().collect();
         let dry_run = DryRun::begin(&writable, self.start.limits.memory_bytes, dir)?;
         // A Landlock rule refers to an inode, and overlays have other inodes.
-        self.start.walls = Some(Walls::in_view(&self.plan, None, true)?);
+        let keeps_registers = self
+            .start
+            .walls
+            .as_ref()
+            .is_some_and(Walls::keeps_registers);
+        self.start.walls = Some(Walls::in_view(&self.plan, None, true, keeps_registers)?);
         if let Some(hide) = self.hide.as_mut().and_then(Arc::get_mut) {
             hide.on_any_device = true;
         }

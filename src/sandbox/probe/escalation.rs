@@ -16,6 +16,7 @@ use super::attempt::{Attempt, attempt};
 use super::outcome::{Stopped, Try, any, blocked, not_possible, through};
 use super::stage::Stage;
 use super::stage::text;
+use super::traced::other_arguments;
 
 const PR_SET_SECCOMP: i32 = 22;
 const PR_SET_SECUREBITS: i32 = 28;
@@ -212,6 +213,11 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         }
     }),
     attempt(
+        "another argument of a traced call",
+        "ptrace(2): what a tracer writes into registers after filters have looked",
+        other_arguments,
+    ),
+    attempt(
         "program without a file",
         "execveat(2) of cat(1) from memory, on a file outside",
         |s| {
@@ -229,6 +235,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
                 "/lib64/ld-linux-x86-64.so.2",
                 "/lib/ld-linux-aarch64.so.1",
                 "/lib/ld-musl-x86_64.so.1",
+                "/lib/ld-musl-aarch64.so.1",
             ];
             let Some(loader) = loaders.iter().find(|path| Path::new(path).exists()) else {
                 return not_possible("no known loader");

@@ -9,7 +9,10 @@ use replay_sys::attack as sys;
 use replay_sys::attack::kernel;
 use rustix::fs::{CWD, FileType, Mode};
 
+#[cfg(target_arch = "aarch64")]
+use super::arm32::call_as_32_bits;
 use super::attempt::{Attempt, attempt};
+#[cfg(target_arch = "x86_64")]
 use super::network::foreign;
 use super::outcome::{Try, any, blocked, through};
 
@@ -331,6 +334,12 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
             foreign(sys::Foreign::I386(20), [0; 3])
                 .or_else(|_| foreign(sys::Foreign::I386(310), [0; 3]))
         },
+    ),
+    #[cfg(target_arch = "aarch64")]
+    attempt(
+        "32-bit calls",
+        "getpid(2) and socket(2) by a program of 32 bits",
+        |_| call_as_32_bits(),
     ),
     #[cfg(target_arch = "x86_64")]
     attempt("x32 calls", "getpid(2) by its x32 number", |_| {

@@ -14,6 +14,8 @@
     reason = "an attempt uses system calls directly on purpose"
 )]
 
+#[cfg(target_arch = "aarch64")]
+mod arm32;
 mod attempt;
 mod battery;
 mod controls;
@@ -34,6 +36,7 @@ mod repositories;
 mod signals;
 mod stage;
 mod terminal;
+mod traced;
 mod victims;
 
 #[cfg(test)]

@@ -51,6 +51,8 @@ pub struct FilterSettings {
     pub devices: bool,
     /// `true` if its threads are named by the supervisor ([`crate::thread_names`]).
     pub names_threads: bool,
+    /// `true` if tracers may not set registers ([`crate::traced_call`]).
+    pub keeps_registers: bool,
 }
 
 /// The answer to a call that a rule matches.
@@ -201,6 +203,9 @@ pub(super) fn lines(settings: FilterSettings) -> Vec<FilterRule> {
     }
     if settings.names_threads {
         lines.extend(opened::THREAD_NAMES);
+    }
+    if settings.keeps_registers {
+        lines.push(REGISTERS);
     }
     lines.extend(unix::PAIRS);
     lines
@@ -593,6 +598,13 @@ const ENCLOSED: &[FilterRule] = &[
     ),
 ];
 
+/// The first tracer of a chain is traced by nobody, so its own argument is the one that is seen.
+const REGISTERS: FilterRule = line(
+    &[libc::SYS_ptrace],
+    &[In(0, ALL, &[libc::PTRACE_SETREGSET])],
+    EPERM,
+    "on this kernel a tracer changes argument 0 of its child's call after the filter has looked",
+);
 const OF_A_USER: FilterRule = line(
     &[libc::SYS_setpriority],
     &[In(0, ALL, &[2])],

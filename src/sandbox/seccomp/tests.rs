@@ -28,6 +28,7 @@ const ENCLOSED: FilterSettings = FilterSettings {
     opened: false,
     devices: false,
     names_threads: false,
+    keeps_registers: false,
 };
 const SUPERVISED: FilterSettings = FilterSettings {
     sockets: Sockets::None,
@@ -38,6 +39,7 @@ const SUPERVISED: FilterSettings = FilterSettings {
     opened: false,
     devices: false,
     names_threads: false,
+    keeps_registers: false,
 };
 
 fn all_settings() -> Vec<FilterSettings> {
@@ -68,6 +70,7 @@ fn usual_settings() -> Vec<FilterSettings> {
                 opened: false,
                 devices: false,
                 names_threads: false,
+                keeps_registers: false,
             });
         }
     }
@@ -529,6 +532,21 @@ fn named_threads_ask_for_writing_opens_alone() {
     ] {
         let flags = flags.cast_unsigned().into();
         assert_eq!(ask(settings, libc::SYS_openat, [3, 1, flags]), answer);
+    }
+}
+
+#[test]
+fn tracer_sets_registers_unless_kernel_forgets_argument() {
+    let [get, set] = [libc::PTRACE_GETREGSET, libc::PTRACE_SETREGSET].map(u64::from);
+    for (keeps_registers, answer) in [(false, ALLOW), (true, EPERM)] {
+        for settings in [ENCLOSED, SUPERVISED] {
+            let settings = FilterSettings {
+                keeps_registers,
+                ..settings
+            };
+            assert_eq!(ask(settings, libc::SYS_ptrace, [get, 7]), ALLOW);
+            assert_eq!(ask(settings, libc::SYS_ptrace, [set, 7]), answer);
+        }
     }
 }
 

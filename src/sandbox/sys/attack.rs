@@ -13,8 +13,10 @@ pub mod kernel;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
 
 use libc::{c_int, c_long};
+use nix::unistd::Pid;
 
 fn checked(value: c_long) -> io::Result<c_long> {
     if value < 0 {
@@ -339,6 +341,43 @@ pub fn trace(process: i32) -> io::Result<()> {
         ))?;
         libc::syscall(libc::SYS_ptrace, libc::PTRACE_DETACH, process, 0, 0);
     }
+    Ok(())
+}
+
+/// Changes the registers of a stopped child by `PTRACE_SETREGS`.
+#[cfg(target_arch = "x86_64")]
+pub fn set_registers(child: Pid, registers: &libc::user_regs_struct) -> io::Result<()> {
+    // SAFETY: the kernel reads one structure of this type (ptrace(2)); of this process it changes
+    // nothing.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_ptrace,
+            libc::PTRACE_SETREGS,
+            child.as_raw(),
+            0,
+            ptr::from_ref(registers),
+        )
+    })?;
+    Ok(())
+}
+
+/// Changes an argument (0 to 5) of the call of a stopped child by `PTRACE_SET_SYSCALL_INFO` (since
+/// Linux 6.16).
+pub fn change_call(child: Pid, argument: usize, value: u64) -> io::Result<()> {
+    let mut info = nix::sys::ptrace::syscall_info(child)?;
+    // SAFETY: plain numbers. Number and arguments have the same places in both kinds of stop.
+    unsafe { info.u.entry.args[argument] = value };
+    // SAFETY: the kernel reads one structure of this size (ptrace(2)); of this process it changes
+    // nothing.
+    checked(unsafe {
+        libc::syscall(
+            libc::SYS_ptrace,
+            libc::PTRACE_SET_SYSCALL_INFO,
+            child.as_raw(),
+            size_of_val(&info),
+            ptr::from_ref(&info),
+        )
+    })?;
     Ok(())
 }
 

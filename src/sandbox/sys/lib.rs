@@ -278,7 +278,7 @@ pub fn loopback_up(socket: impl AsFd) -> io::Result<()> {
     // SAFETY: all fields are numbers or bytes, for which zero is a value.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = (*from).cast_signed();
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     request.ifr_ifru.ifru_flags = libc::IFF_UP as i16;
     // SAFETY: netdevice(7): reads one ifreq, whose name ends with a zero.

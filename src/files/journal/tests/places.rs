@@ -201,7 +201,7 @@ fn assert_protected_path_moves_aside(last_process: impl FnOnce(&Path) -> Option<
     let mut store = world.store();
     store.changer = Some(Arc::new(ProtectingChanger(root.join("new/keys"))));
     // Far longer than the process lives, also on a busy machine.
-    store.dying_wait = Duration::from_secs(60);
+    store.dying_wait = Duration::from_mins(1);
     let mut recorder = store.begin("call").unwrap();
     tell(&world, &mut recorder, "new", Recorder::before_create);
     fs::create_dir(root.join("new")).unwrap();

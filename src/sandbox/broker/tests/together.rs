@@ -62,6 +62,7 @@ fn answer_without_waiting_caller_is_not_found() {
                 opened: false,
                 devices: false,
                 names_threads: false,
+                keeps_registers: false,
             };
             send.send(install_with_listener(filter(settings).instructions()).unwrap())
                 .unwrap();
@@ -89,6 +90,7 @@ fn a_second_listener_is_refused() {
         opened: false,
         devices: false,
         names_threads: false,
+        keeps_registers: false,
     };
     let (second, _) = tree.confined(|| {
         install_with_listener(filter(settings).instructions()).map_err(|error| error.raw_os_error())
