@@ -4,8 +4,28 @@
 #
 # usage: RUSTFLAGS="-C linker=$PWD/packaging/linker.sh" cargo build ...
 set -eu
-# Other linkers have no such order.
-case "$*" in *-fuse-ld=lld*) ;; *) exec cc "$@" ;; esac
+# rustc links a static program of aarch64 at a fixed address, though its code and the C library can be at any.
+for word; do
+    shift
+    case $word in
+    -no-pie) ;;
+    -static) set -- "$@" -static-pie ;;
+    *) set -- "$@" "$word" ;;
+    esac
+done
+# Packed relocations are a megabyte less to carry.
+packed=-Wl,-z,pack-relative-relocs
+case "$*" in
+*-fuse-ld=lld*) ;;
+*)
+    # Other linkers have no such order, and not all of them pack.
+    if echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null "$packed,--fatal-warnings" 2>/dev/null; then
+        set -- "$@" "$packed"
+    fi
+    exec cc "$@"
+    ;;
+esac
+set -- "$@" "$packed"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 # The names of functions are needed in between.
