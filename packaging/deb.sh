@@ -1,20 +1,18 @@
 #!/bin/sh
 # A package for Debian and Ubuntu. MAINTAINER is a name with an address; deb-control(5), deb-changelog(5).
 #
-# usage: [PROGRAM=...] [OUT=...] [MAINTAINER=...] sh packaging/deb.sh
-. "$(dirname "$0")/common.sh"
+# usage: [PROGRAM=...] [HOST_PROGRAM=...] [OUT=...] [MAINTAINER=...] sh packaging/deb.sh
+. "$(dirname "$0")/program.sh"
 maintainer=${MAINTAINER:-replay maintainers <maintainers@localhost>}
-architecture=$(dpkg --print-architecture)
-depends=
-! readelf -d "$program" | grep -q NEEDED || depends='libc6 (>= 2.36), libgcc-s1'
+depends=${glibc:+libc6 (>= $glibc), libgcc-s1}
 share=$stage/usr/share
 install -D -m 755 "$program" "$stage/usr/bin/replay"
 install -D -m 644 man/replay.1 "$share/man/man1/replay.1"
 install -D -m 644 man/replay-tools.7 "$share/man/man7/replay-tools.7"
 install -d "$share/bash-completion/completions" "$share/zsh/vendor-completions" "$share/fish/vendor_completions.d"
-"$program" completions bash >"$share/bash-completion/completions/replay"
-"$program" completions zsh >"$share/zsh/vendor-completions/_replay"
-"$program" completions fish >"$share/fish/vendor_completions.d/replay.fish"
+generate completions bash >"$share/bash-completion/completions/replay"
+generate completions zsh >"$share/zsh/vendor-completions/_replay"
+generate completions fish >"$share/fish/vendor_completions.d/replay.fish"
 install -D -m 644 packaging/apparmor/replay "$share/replay/apparmor-profile"
 mkdir -p "$share/doc/replay" "$share/lintian/overrides"
 cat >"$share/doc/replay/copyright" <<EOF
@@ -39,7 +37,7 @@ mkdir "$stage/DEBIAN"
 cat >"$stage/DEBIAN/control" <<EOF
 Package: replay
 Version: $version
-Architecture: $architecture
+Architecture: $debian
 Maintainer: $maintainer
 Section: devel
 Priority: optional
@@ -74,4 +72,4 @@ EOF
 chmod 755 "$stage/DEBIAN/postinst" "$stage/DEBIAN/postrm"
 find "$stage" -type d -exec chmod 755 {} +
 (cd "$stage" && find usr -type f -exec md5sum {} + >DEBIAN/md5sums)
-dpkg-deb --root-owner-group --build "$stage" "$out/replay_${version}_$architecture.deb" >/dev/null
+dpkg-deb --root-owner-group --build "$stage" "$out/replay_${version}_$debian.deb" >/dev/null

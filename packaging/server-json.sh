@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the MCP registry is told: server.json. The packages must have been published before.
 #
-# usage: [PROGRAM=...] [OUT=...] OWNER=... sh packaging/server-json.sh
+# usage: [OUT=...] OWNER=... sh packaging/server-json.sh
 . "$(dirname "$0")/common.sh"
 : "${owner:?is who publishes it, in small letters}"
 arguments='[

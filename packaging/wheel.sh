@@ -1,16 +1,18 @@
 #!/bin/sh
 # A wheel that holds the program, for pip and uv: PEP 427 says what is in it.
 #
-# usage: [PROGRAM=...] [OUT=...] [OWNER=...] sh packaging/wheel.sh
-. "$(dirname "$0")/common.sh"
-python3 - "$version" "$machine" "$about" "$license" "$program" "$out" "${owner:-trial}" <<'EOF'
+# usage: [PROGRAM=...] [HOST_PROGRAM=...] [OUT=...] [OWNER=...] sh packaging/wheel.sh
+. "$(dirname "$0")/program.sh"
+python3 - "$version" "$machine" "$about" "$license" "$program" "$out" "${owner:-trial}" "$glibc" <<'EOF'
 import base64
 import hashlib
 import sys
 import zipfile
 
-version, machine, about, license, program, out, owner = sys.argv[1:]
-tag = f"py3-none-manylinux_2_17_{machine}.musllinux_1_1_{machine}"
+version, machine, about, license, program, out, owner, glibc = sys.argv[1:]
+# A static program runs with any C library.
+libraries = [f"manylinux_{glibc.replace('.', '_')}"] if glibc else ["manylinux_2_17", "musllinux_1_1"]
+tag = "py3-none-" + ".".join(f"{library}_{machine}" for library in libraries)
 info = f"replay-{version}.dist-info"
 metadata = f"""Metadata-Version: 2.1
 Name: replay
