@@ -1,26 +1,24 @@
 #!/bin/sh
-# A package for npm that holds the program: nothing is loaded when it is installed.
+# The npm package of one platform, replay-linux-x64 or replay-linux-arm64: the program. packaging/npm-starter.sh makes the main package.
 #
-# usage: [PROGRAM=...] [OUT=...] [OWNER=...] sh packaging/npm.sh
-. "$(dirname "$0")/common.sh"
-case $machine in
-x86_64) cpu=x64 ;;
-aarch64) cpu=arm64 ;;
-*) cpu=$machine ;;
-esac
+# usage: [PROGRAM=...] [HOST_PROGRAM=...] [OUT=...] [OWNER=...] sh packaging/npm.sh
+. "$(dirname "$0")/program.sh"
 install -D -m 755 "$program" "$stage/bin/replay"
-cp README.md LICENSE "$stage/"
+cp LICENSE "$stage/"
+echo "The program of the package \`$npm_name\`, for Linux on $node." >"$stage/README.md"
+libraries=${glibc:+'"libc": ["glibc"], '}
+# Yarn must unpack it: a program inside an archive cannot run.
 cat >"$stage/package.json" <<EOF
 {
-  "name": "${owner:+@$owner/}replay",
+  "name": "$npm_name-linux-$node",
   "version": "$version",
   "description": "$about",
   "license": "$license",
-  "mcpName": "io.github.${owner:-trial}/replay",
-  "bin": { "replay": "bin/replay" },
+  "bin": { "replay-linux-$node": "bin/replay" },
   "files": ["bin"],
+  "preferUnplugged": true,
   "os": ["linux"],
-  "cpu": ["$cpu"]
+  $libraries"cpu": ["$node"]
 }
 EOF
 (cd "$out" && npm pack --silent "$stage")
