@@ -33,7 +33,7 @@ fail() {
     exit 1
 }
 # A subject, its value, the value that it must have.
-is_equal() { [ "$2" = "$3" ] || fail "$1: got '$2', not '$3'"; }
+expect() { [ "$2" = "$3" ] || fail "$1: got '$2', not '$3'"; }
 machine_of() {
     case $(LC_ALL=C readelf -h "$1" | sed -n 's/^ *Machine: *//p') in
     *X86-64) echo x86_64 ;;
@@ -58,15 +58,15 @@ python3 -m json.tool "$OUT/server.json" >/dev/null
 mkdir "$work/other"
 cp -R packaging "$work/other/"
 sed 's/^version = ".*"$/version = "9.8.7"/' Cargo.toml >"$work/other/Cargo.toml"
-refuses() {
+expect_refusal() {
     message=$1 sources=$2
     shift 2
     ! env "$@" sh "$sources/packaging/tarball.sh" 2>"$work/refused" || fail "packaged: $message"
     grep -qF "$message" "$work/refused" || fail "not '$message': $(cat "$work/refused")"
 }
-refuses 'is not version 9.8.7 of Cargo.toml' "$work/other" PROGRAM="$PROGRAM"
-refuses 'is not an ELF program' "$here" PROGRAM="$here/Cargo.toml"
-refuses "is for $machine, but MACHINE is riscv64" "$here" MACHINE=riscv64
+expect_refusal 'is not version 9.8.7 of Cargo.toml' "$work/other" PROGRAM="$PROGRAM"
+expect_refusal 'is not an ELF program' "$here" PROGRAM="$here/Cargo.toml"
+expect_refusal "is for $machine, but MACHINE is riscv64" "$here" MACHINE=riscv64
 echo 'ok programs of another version or architecture are refused' >&2
 
 python3 tests/packages/starter.py "$OUT/trial-replay-$version.tgz" "$PROGRAM" >&2
@@ -144,9 +144,9 @@ npm_install() {
     )
 }
 begun=$(now)
-is_equal 'packages that npm installs' "$(npm_install npm)" "replay replay-linux-$node_cpu "
+expect 'packages that npm installs' "$(npm_install npm)" "replay replay-linux-$node_cpu "
 ask 'npm' "$OUT/trial-replay-linux-$node_cpu-$version.tgz" "$begun" "$work/npm/node_modules/.bin/replay" --mcp-server --allow "$work/project:rw"
-is_equal 'packages without optional ones' "$(npm_install omit --omit=optional)" 'replay '
+expect 'packages without optional ones' "$(npm_install omit --omit=optional)" 'replay '
 ! "$work/omit/node_modules/.bin/replay" --version 2>"$work/refused" || fail 'the starter runs without a program'
 grep -qF "the package @trial/replay-linux-$node_cpu@$version is missing on linux-$node_cpu; install @trial/replay" "$work/refused"
 
@@ -166,11 +166,11 @@ fi
 arm_program=$work/replay-arm
 aarch64-linux-gnu-strip -o "$arm_program" "$ARM_PROGRAM"
 export MACHINE=aarch64 HOST_PROGRAM="$PROGRAM"
-refuses 'does not run here: set HOST_PROGRAM' "$here" PROGRAM="$arm_program" EMULATOR= HOST_PROGRAM=
-refuses "$arm_program is not version 9.8.7 of Cargo.toml" "$work/other" PROGRAM="$arm_program" EMULATOR=
-refuses "is for x86_64, but MACHINE is aarch64" "$here" PROGRAM="$PROGRAM"
+expect_refusal 'does not run here: set HOST_PROGRAM' "$here" PROGRAM="$arm_program" EMULATOR= HOST_PROGRAM=
+expect_refusal "$arm_program is not version 9.8.7 of Cargo.toml" "$work/other" PROGRAM="$arm_program" EMULATOR=
+expect_refusal "is for x86_64, but MACHINE is aarch64" "$here" PROGRAM="$PROGRAM"
 # This one as on a machine without qemu-user.
-PROGRAM="$arm_program" EMULATOR= sh packaging/tarball.sh
+PROGRAM="$arm_program" EMULATOR='' sh packaging/tarball.sh
 for package in deb npm wheel; do
     PROGRAM="$arm_program" sh "packaging/$package.sh" >/dev/null
 done
@@ -184,20 +184,20 @@ if [ -z "$emulator" ] || ! "$emulator" "$arm_program" --version >/dev/null 2>&1;
 fi
 # A package, and the program in it.
 check_arm_program() {
-    is_equal "architecture of the program in the $1" "$(machine_of "$2")" aarch64
+    expect "architecture of the program in the $1" "$(machine_of "$2")" aarch64
     cmp "$2" "$arm_program"
     [ -x "$2" ] || fail "the program in the $1 cannot be executed"
-    [ -z "$emulator" ] || is_equal "version in the $1" "$("$emulator" "$2" --version)" "replay $version"
+    [ -z "$emulator" ] || expect "version in the $1" "$("$emulator" "$2" --version)" "replay $version"
 }
 mkdir "$work/arm"
 deb=$OUT/replay_${version}_arm64.deb
 lintian --allow-root --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$deb"
-is_equal 'Architecture of the .deb' "$(dpkg-deb --field "$deb" Architecture)" arm64
+expect 'Architecture of the .deb' "$(dpkg-deb --field "$deb" Architecture)" arm64
 dpkg-deb --extract "$deb" "$work/arm/deb"
 check_arm_program .deb "$work/arm/deb/usr/bin/replay"
 test -s "$work/arm/deb/usr/share/bash-completion/completions/replay"
 
-is_equal 'packages that npm installs for arm64' "$(npm_install npm-arm --cpu=arm64 --os=linux)" 'replay replay-linux-arm64 '
+expect 'packages that npm installs for arm64' "$(npm_install npm-arm --cpu=arm64 --os=linux)" 'replay replay-linux-arm64 '
 check_arm_program 'npm package' "$work/npm-arm/node_modules/@trial/replay-linux-arm64/bin/replay"
 
 wheel=$(echo "$OUT"/replay-*aarch64.whl)
@@ -205,7 +205,7 @@ platform=${wheel##*[-.]manylinux}
 platform=manylinux${platform%%.*}
 "$work/venv/bin/pip" download --quiet --no-index --disable-pip-version-check --find-links "$OUT" --only-binary :all: --no-deps \
     --platform "$platform" --dest "$work/arm" replay
-is_equal 'wheel that pip takes for arm64' "$(cd "$work/arm" && echo replay-*.whl)" "${wheel##*/}"
+expect 'wheel that pip takes for arm64' "$(cd "$work/arm" && echo replay-*.whl)" "${wheel##*/}"
 python3 -m zipfile -e "$wheel" "$work/arm/wheel"
 chmod 755 "$work/arm/wheel/replay-$version.data/scripts/replay"
 check_arm_program wheel "$work/arm/wheel/replay-$version.data/scripts/replay"
@@ -216,7 +216,7 @@ check_arm_program tar.gz "$work/arm/replay-$version-aarch64-linux/replay"
 
 for block in on_intel:x86_64 on_arm:aarch64; do
     archive=replay-$version-${block#*:}-linux.tar.gz
-    is_equal "formula, ${block%:*}" "$(sed -n "/^  ${block%:*} do\$/,/^  end\$/p" "$OUT/replay.rb" | sed -n 's/^ *\(url\|sha256\) "\(.*\)"$/\2/p' | tr '\n' ' ')" \
+    expect "formula, ${block%:*}" "$(sed -n "/^  ${block%:*} do\$/,/^  end\$/p" "$OUT/replay.rb" | sed -n 's/^ *\(url\|sha256\) "\(.*\)"$/\2/p' | tr '\n' ' ')" \
         "https://github.com/trial/replay/releases/download/v$version/$archive $(sha256sum "$OUT/$archive" | cut -d ' ' -f 1) "
 done
 echo "ok the arm64 packages${emulator:+, and their programs in emulation}" >&2

@@ -77,25 +77,25 @@ def run(*words, **how):
     )
 
 
-def is_equal(got, wanted):
+def expect(got, wanted):
     assert got == wanted, f"got {got!r}, not {wanted!r}"
 
 
 for child in (False, True):
     for cpu in ("x64", "arm64"):
         result = run("cpu", cpu=cpu, child=child)
-        is_equal((result.stdout.strip(), result.stderr), (cpu, ""))
-    is_equal(run("exit", "3", child=child).returncode, 3)
-    is_equal(run("die", str(int(signal.SIGKILL)), child=child).returncode, -signal.SIGKILL)
-    is_equal(run("die", str(int(signal.SIGTERM)), child=child).returncode, -signal.SIGTERM)
-    is_equal(run("copy", input="x" * 300_000, child=child).stdout, "x" * 300_000)
+        expect((result.stdout.strip(), result.stderr), (cpu, ""))
+    expect(run("exit", "3", child=child).returncode, 3)
+    expect(run("die", str(int(signal.SIGKILL)), child=child).returncode, -signal.SIGKILL)
+    expect(run("die", str(int(signal.SIGTERM)), child=child).returncode, -signal.SIGTERM)
+    expect(run("copy", input="x" * 300_000, child=child).stdout, "x" * 300_000)
 
     process = subprocess.Popen([*starter, "wait"], stdout=subprocess.PIPE, text=True, env=environment(child=child))
-    is_equal(process.stdout.readline(), "ready\n")
+    expect(process.stdout.readline(), "ready\n")
     for sent in (signal.SIGHUP, signal.SIGINT, signal.SIGUSR2, signal.SIGTERM):
         process.send_signal(sent)
-        is_equal(process.stdout.readline(), f"got {int(sent)}\n")
-    is_equal(process.wait(), 7)
+        expect(process.stdout.readline(), f"got {int(sent)}\n")
+    expect(process.wait(), 7)
 
     # Ctrl-C at a terminal reaches the program once.
     pid, terminal = pty.fork()
@@ -111,15 +111,15 @@ for child in (False, True):
         os.kill(pid, signal.SIGTERM)
         while b"got 15" not in output:
             output += stream.read(100)
-        is_equal(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
-        is_equal(output.count(b"got 2\r"), 1)
+        expect(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
+        expect(output.count(b"got 2\r"), 1)
 
 result = run("cpu", cpu="riscv64")
 names = ", ".join(f"{manifest['name']}-linux-{cpu}" for cpu in ("x64", "arm64"))
-is_equal((result.returncode, result.stderr), (127, f"replay: no program for linux-riscv64; packages: {names}\n"))
+expect((result.returncode, result.stderr), (127, f"replay: no program for linux-riscv64; packages: {names}\n"))
 shutil.rmtree(f"{work}/node_modules/{manifest['name']}-linux-arm64")
 result = run("cpu", cpu="arm64")
-is_equal(result.returncode, 127)
+expect(result.returncode, 127)
 missing = f"replay: the package {manifest['name']}-linux-arm64@{manifest['version']} is missing on linux-arm64; install "
 assert result.stderr.startswith(missing), result.stderr
 
