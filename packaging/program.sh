@@ -1,6 +1,6 @@
 # First lines of every script that packages a program: common.sh, then PROGRAM, its architecture and its version.
 #
-# MACHINE: the architecture that PROGRAM must have (default: whichever it has). A PROGRAM of another architecture runs by EMULATOR
+# MACHINE: the architecture that PROGRAM must have (default: any). A PROGRAM of another architecture runs by EMULATOR
 # (default: qemu-user, if it is here; empty: none). Where it does not run, its version is read in the file, and HOST_PROGRAM, which has
 # the same version and runs here, prints the completions.
 . "$(dirname "$0")/common.sh"
@@ -16,7 +16,7 @@ machine=$(machine_of "$program")
 [ "$machine" = "${MACHINE:-$machine}" ] || fail "$program is for $machine, but MACHINE is $MACHINE"
 set_words "$machine"
 
-# That of readelf itself: the kernel may run a userland of another architecture.
+# readelf's own architecture: the kernel may run a userland of another one.
 here=$(machine_of /proc/self/exe)
 emulator='' generator=$program
 # shellcheck disable=SC2086

@@ -54,7 +54,7 @@ MACHINES=$machine sh packaging/formula.sh
 version=$("$PROGRAM" --version | cut -d ' ' -f 2)
 python3 -m json.tool "$OUT/server.json" >/dev/null
 
-# Sources of another version, and what packaging/tarball.sh says of a program there: a message, then its environment.
+# A message of packaging/tarball.sh in a source tree, then its environment. One tree is of another version.
 mkdir "$work/other"
 cp -R packaging "$work/other/"
 sed 's/^version = ".*"$/version = "9.8.7"/' Cargo.toml >"$work/other/Cargo.toml"
@@ -169,7 +169,7 @@ export MACHINE=aarch64 HOST_PROGRAM="$PROGRAM"
 expect_refusal 'does not run here: set HOST_PROGRAM' "$here" PROGRAM="$arm_program" EMULATOR= HOST_PROGRAM=
 expect_refusal "$arm_program is not version 9.8.7 of Cargo.toml" "$work/other" PROGRAM="$arm_program" EMULATOR=
 expect_refusal "is for x86_64, but MACHINE is aarch64" "$here" PROGRAM="$PROGRAM"
-# This one as on a machine without qemu-user.
+# Made as on a machine without qemu-user.
 PROGRAM="$arm_program" EMULATOR='' sh packaging/tarball.sh
 for package in deb npm wheel; do
     PROGRAM="$arm_program" sh "packaging/$package.sh" >/dev/null
