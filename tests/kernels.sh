@@ -178,7 +178,7 @@ INIT
     fi
     timeout "${LIMIT:-900}" "${qemu[@]}" -m "${MEMORY:-3000}" -smp 2 -accel tcg,thread=multi -nographic -no-reboot -nic none -kernel "$image" \
         "${start[@]}" -drive "file=$root.disk,if=none,id=disk,format=raw" -device nvme,drive=disk,serial=1 \
-        -append "console=$console quiet panic=-1 root=/dev/nvme0n1 rw init=/first $4" </dev/null 2>&1 | tr -d '\r' || true
+        -append "console=$console quiet panic=-1 root=/dev/nvme0n1 rw init=/first $4" </dev/null 2>&1 | stdbuf -oL tr -d '\r' || true
 }
 
 faults=0
