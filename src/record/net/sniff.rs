@@ -46,6 +46,16 @@ pub fn detect_greeting(first: &[u8], port: u16) -> Option<Protocol> {
     is_mysql.then_some(Protocol::MySql)
 }
 
+/// Returns true if these bytes begin a TLS handshake of a client (RFC 8446, 4 and 5.1).
+pub fn is_client_hello(bytes: &[u8]) -> bool {
+    matches!(bytes, [0x16, 3, 0..=4, _, _, 1, ..])
+}
+
+/// Returns true if these bytes begin the identification of SSH (RFC 4253, 4.2).
+pub fn is_ssh(first: &[u8]) -> bool {
+    first.starts_with(b"SSH-")
+}
+
 /// Returns true if the server speaks first on this port (IANA service names): FTP, SSH, SMTP, POP3,
 /// IMAP, `MySQL`.
 pub fn is_server_first(port: u16) -> bool {

@@ -1,4 +1,5 @@
 //! Unknown protocols: one exchange is what the program sends and the answer until it sends again.
+//! Of all protocols that begin TLS in the middle, the client then sends a handshake.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -9,6 +10,7 @@ use replay_base::limits::MAX_RECORDED_BODY_BYTES;
 
 use crate::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
 use crate::http::websocket::Unmask;
+use crate::net::sniff;
 use crate::protocol::responder::{Prompter, messages_from};
 use crate::protocol::script::Script;
 use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
@@ -92,8 +94,15 @@ impl GenericRecorder {
 
 impl WireRecorder for GenericRecorder {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
-        let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
         self.silent_since = None;
+        let begins_turn = from == Side::Client
+            && (self.answered_at.is_some() || self.said[Side::Client as usize].is_empty());
+        if begins_turn && self.unmask.is_none() && sniff::is_client_hello(bytes) {
+            let mut steps: Vec<_> = self.turn(false).into_iter().collect();
+            steps.push(RecordStep::StartTls(bytes.to_vec()));
+            return steps;
+        }
+        let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
         if from == Side::Client && self.answered_at.is_some() {
             steps.extend(self.turn(false));
         }
@@ -280,6 +289,10 @@ impl WirePlayer for GenericPlayer {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep> {
+        let may_encrypt = self.pending.is_empty() && self.unmask.is_none() && !self.ended;
+        if may_encrypt && sniff::is_client_hello(bytes) {
+            return vec![PlayStep::StartTls(bytes.to_vec())];
+        }
         match &mut self.unmask {
             Some(unmask) => self.pending.extend(unmask.take(bytes)),
             None => self.pending.extend_from_slice(bytes),

@@ -65,7 +65,15 @@ pub(super) fn converse(
         if let Some(protocol) = sniff::detect_greeting(&said, port) {
             what = Opening::Wire(protocol);
         }
+        let is_ssh = sniff::is_ssh(&asked) || sniff::is_ssh(&said);
         let (client, server) = (client.put_back(asked), server.put_back(said));
+        if is_ssh {
+            let reason = "SSH encrypts with keys of its own".to_owned();
+            let (shared, target) = (&context.shared, context.link.target.clone());
+            shared.note(Note::Opaque { target, reason });
+            shared.count(|counts| counts.opaque += 1);
+            return pass(context, client, server, Tap::Off).await;
+        }
         let tap = match what {
             Opening::Tls => return encrypted(context, client, server, None).await,
             Opening::Http2 => return h2::record(context, client, server).await,

@@ -155,6 +155,11 @@ fn converse(
                 (None, _) => what = Opening::Unknown,
             }
         }
+        if sniff::is_ssh(&asked) && !replay.outline.knows(target) {
+            let what = "a connection of SSH, which encrypts with keys of its own";
+            replay.book.missed(target, what);
+            return Ok(());
+        }
         let client = client.put_back(asked);
         let protocol = match what {
             Opening::Tls => return encrypted(context, replay, client).await,
@@ -197,17 +202,20 @@ async fn encrypted(context: Context, replay: Arc<Replay>, client: Stream) -> io:
             h2_play::serve(context.encrypted(), replay, client).await
         }
         Ok(client) => converse(context.encrypted(), replay, client).await,
-        Err(error) => {
-            if tls::hung_up(&error) {
-                let _ = timeout(Duration::from_millis(HANG_UP_SETTLED_MS), context.stopped()).await;
-            }
-            if tls::distrusts(&context, &error) {
-                let what = "an encrypted connection whose certificate the program does not accept";
-                replay.book.missed(&context.link.target, what);
-            }
-            Err(error)
-        }
+        Err(error) => Err(report_handshake(&context, &replay, error).await),
     }
+}
+
+/// Reports a failed handshake if the program does not accept the certificate.
+async fn report_handshake(context: &Context, replay: &Replay, error: io::Error) -> io::Error {
+    if tls::hung_up(&error) {
+        let _ = timeout(Duration::from_millis(HANG_UP_SETTLED_MS), context.stopped()).await;
+    }
+    if tls::distrusts(context, &error) {
+        let what = "an encrypted connection whose certificate the program does not accept";
+        replay.book.missed(&context.link.target, what);
+    }
+    error
 }
 
 /// Replays HTTP/1 and the protocol that may follow it.
@@ -253,7 +261,10 @@ async fn play(
                     client.flush().await?;
                     let (hello, plain) = tls::hello(client.put_back(early)).await?;
                     let protocol = tls::choose(&hello, false);
-                    client = tls::accept(context, &hello, plain, protocol).await?;
+                    client = match tls::accept(context, &hello, plain, protocol).await {
+                        Ok(client) => client,
+                        Err(error) => return Err(report_handshake(context, replay, error).await),
+                    };
                 }
                 // The program acts first, as in the recording.
                 PlayStep::UntilMore(patience) if later.is_empty() => {

@@ -107,6 +107,80 @@ async fn get(to: SocketAddr, connector: &TlsConnector) -> io::Result<String> {
     Ok(got)
 }
 
+/// Starts a server that greets, begins TLS when it is asked to, and answers one line.
+fn start_tls_server(authority: &Arc<Authority>) -> Server {
+    let acceptor = acceptor(authority, &[]);
+    async_server(move |mut stream| {
+        let acceptor = acceptor.clone();
+        async move {
+            let mut seen = [0; 64];
+            let _ = stream.write_all(b"220 ready\r\n").await;
+            let _ = stream.read(&mut seen).await;
+            let _ = stream.write_all(b"220 go ahead\r\n").await;
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                return;
+            };
+            let length = stream.read(&mut seen).await.unwrap_or(0);
+            let _ = stream.write_all(&[b"250 ", &seen[..length]].concat()).await;
+            let _ = stream.read(&mut seen).await;
+        }
+    })
+}
+
+/// Returns what the server says in plain text, and then encrypted.
+async fn start_tls(to: SocketAddr, connector: &TlsConnector) -> io::Result<[String; 3]> {
+    let mut stream = tokio::net::TcpStream::connect(to).await?;
+    let mut seen = [0; 64];
+    let mut said = [const { String::new() }; 3];
+    let length = stream.read(&mut seen).await?;
+    said[0] = text(&seen[..length]);
+    stream.write_all(b"STARTTLS\r\n").await?;
+    let length = stream.read(&mut seen).await?;
+    said[1] = text(&seen[..length]);
+    let name = ServerName::try_from("mail.example").unwrap();
+    let mut stream = connector.connect(name, stream).await?;
+    stream.write_all(b"EHLO me\r\n").await?;
+    let length = stream.read(&mut seen).await?;
+    said[2] = text(&seen[..length]);
+    Ok(said)
+}
+
+#[test]
+fn tls_inside_unknown_protocol_is_recorded_and_replayed() {
+    let real = Arc::new(Authority::new().unwrap());
+    let server = start_tls_server(&real);
+    let system = real.pem().as_bytes().to_vec();
+    let (got, recorded) = record_and_replay(server, &system, |setup| {
+        block_on(start_tls(setup.address, &connector(&setup.authority, &[]))).unwrap()
+    });
+    let expected = ["220 ready\r\n", "220 go ahead\r\n", "250 EHLO me\r\n"];
+    assert_eq!(got, expected);
+    assert_eq!(recorded.exchanges.len(), 3);
+    assert_eq!(recorded.notes, vec![]);
+}
+
+#[test]
+fn ssh_passes_unrecorded_with_note() {
+    let server = Server::start(|mut stream| {
+        stream.write_all(b"SSH-2.0-server\r\n").unwrap();
+        let said = until(&mut stream, b"\n");
+        stream.write_all(&said).unwrap();
+    });
+    let setup = setup(Mode::Record, server.address, b"");
+    let mut stream = connect(setup.address);
+    stream.write_all(b"SSH-2.0-client\r\n").unwrap();
+    let mut got = Vec::new();
+    stream.read_to_end(&mut got).unwrap();
+    let recorded = setup.proxy.finish();
+    assert_eq!(text(&got), "SSH-2.0-server\r\nSSH-2.0-client\r\n");
+    assert_eq!(recorded.exchanges, []);
+    let notes: Vec<_> = recorded.notes.iter().map(ToString::to_string).collect();
+    let address = server.address;
+    let note = "encrypted connections reached the server, but were not recorded: \
+                SSH encrypts with keys of its own";
+    assert_eq!(notes, [format!("{address}: {note}")]);
+}
+
 #[test]
 fn tls_call_is_recorded_and_replayed() {
     let real = Arc::new(Authority::new().unwrap());
