@@ -15,7 +15,6 @@ use replay_sandbox::exec::{
 use replay_sandbox::{Scratch, SharedDirectory};
 use replay_search::memory::Memory;
 
-use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
@@ -148,23 +147,22 @@ impl<'a> RunContext<'a> {
         Ok(outcome.exit == Exit::Code(0))
     }
 
+    /// Returns the command that runs pip for the virtual environment of a command that ran, if it has one.
+    pub fn pip(&self, project: &Path, argv: &[String]) -> Option<String> {
+        let venv = argv
+            .iter()
+            .find_map(|word| word.strip_suffix("/bin/python"))?;
+        let finds = |program: &str| self.finds(project, program);
+        Some(python_install::pip(&self.disk(), venv, &finds))
+    }
+
     /// Returns the way to install a Python package in a project: as its metadata lists it, or
     /// alone. `argv` is the command that ran.
     pub fn python_install_step(&self, project: &Path, argv: &[String], package: &str) -> String {
-        let pip = match argv
-            .iter()
-            .find_map(|word| word.strip_suffix("/bin/python"))
-        {
-            Some(venv) => format!("{}/bin/pip", quoted(venv)),
-            None => "python3 -m venv .venv && .venv/bin/pip".to_owned(),
-        };
-        let dir = self.disk().directory(project);
-        let finds = |program: &str| {
-            matches!(
-                dir.as_ref().map(|dir| self.is_installed(dir, program)),
-                Ok(Ok(true))
-            )
-        };
+        let pip = self
+            .pip(project, argv)
+            .unwrap_or_else(|| "python3 -m venv .venv && .venv/bin/pip".to_owned());
+        let finds = |program: &str| self.finds(project, program);
         match python_install::command(&self.disk(), project, package, (&pip, &finds)) {
             Some(command) => self.install_hint(&command, ""),
             None => self.install_hint(
@@ -172,6 +170,12 @@ impl<'a> RunContext<'a> {
                 ", or as the project documents it",
             ),
         }
+    }
+
+    /// Returns true if commands in a project find a program.
+    fn finds(&self, project: &Path, program: &str) -> bool {
+        let dir = self.disk().directory(project);
+        dir.is_ok_and(|dir| matches!(self.is_installed(&dir, program), Ok(true)))
     }
 
     /// Returns the next step if this command installs a missing program. `others` follows the

@@ -64,6 +64,23 @@ pub(crate) fn command(
     Some(format!("{pip} install -r {}", quoted(&file)))
 }
 
+/// Returns the command that runs pip for a virtual environment; `finds` as in [`command`]. One of uv
+/// has no pip of its own (`uv venv --seed` adds it).
+pub(crate) fn pip(tree: &dyn ProjectTree, venv: &str, finds: &dyn Fn(&str) -> bool) -> String {
+    let place = Path::new(venv);
+    let programs = tree.names(&place.join("bin")).unwrap_or_default();
+    let settings = tree.text(&place.join("pyvenv.cfg")).unwrap_or_default();
+    let is_of_uv = settings.lines().any(|line| line.starts_with("uv = "));
+    let venv = quoted(venv);
+    if !is_of_uv || programs.iter().any(|name| name == "pip") {
+        format!("{venv}/bin/pip")
+    } else if finds("uv") {
+        format!("VIRTUAL_ENV={venv} uv pip")
+    } else {
+        format!("{venv}/bin/python -m ensurepip && {venv}/bin/python -m pip")
+    }
+}
+
 fn at<'t>(table: &'t Map<String, Value>, path: &[&str]) -> Option<&'t Map<String, Value>> {
     path.iter()
         .try_fold(table, |table, key| table.get(*key)?.as_object())
@@ -167,6 +184,22 @@ mod tests {
         );
         let without = command(&tree(&files), "/w".as_ref(), "pytest", ("pip", &|_| false));
         assert_eq!(without.as_deref(), Some("pip install -e . --group dev"));
+    }
+
+    #[test]
+    fn environment_of_uv_has_pip_of_uv() {
+        let pip = |files: &[(&'static str, &'static str)], has_uv| {
+            super::pip(&tree(files), "/w/.venv", &|_| has_uv)
+        };
+        let of_uv = ("/w/.venv/pyvenv.cfg", "home = /usr/bin\nuv = 0.5.1\n");
+        let seeded = [of_uv, ("/w/.venv/bin/pip", "")];
+        assert_eq!(pip(&[], true), "/w/.venv/bin/pip");
+        assert_eq!(pip(&seeded, true), "/w/.venv/bin/pip");
+        assert_eq!(pip(&[of_uv], true), "VIRTUAL_ENV=/w/.venv uv pip");
+        assert_eq!(
+            pip(&[of_uv], false),
+            "/w/.venv/bin/python -m ensurepip && /w/.venv/bin/python -m pip"
+        );
     }
 
     #[test]

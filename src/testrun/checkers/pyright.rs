@@ -38,11 +38,12 @@ impl ProjectTool for Pyright {
             || python::is_installed(disk, dir, "pyright")
     }
 
-    fn install_step(&self, context: &RunContext<'_>, _: &Path, _: &[String]) -> String {
-        context.install_hint(
-            "npm install -D pyright",
-            ", or with `pip install pyright` in the project's .venv",
-        )
+    fn install_step(&self, context: &RunContext<'_>, project: &Path, argv: &[String]) -> String {
+        let or_with = match context.pip(project, argv) {
+            Some(pip) => format!(", or with `{pip} install pyright`"),
+            None => ", or with `pip install pyright` in the project's .venv".to_owned(),
+        };
+        context.install_hint("npm install -D pyright", &or_with)
     }
 }
 
