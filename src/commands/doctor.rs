@@ -28,7 +28,7 @@ use serde_json::Value;
 use super::process::{catch_signals, print, status};
 use super::sandbox::{kernel, output, request};
 use super::setup::clients::{FilePlace, own_program};
-use super::setup::{directories_of, entry, file};
+use super::setup::{directories_of, entry, file, package_flags};
 use super::why::find_program;
 use crate::cli::{KnownClient, Options, Sandbox};
 use crate::compose::alone;
@@ -148,7 +148,16 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
         findings.extend(check_inside_walls(server.services(), &signals)?);
     }
     findings.extend(of_home);
-    findings.extend(upstream_proxy(&Config::for_wall_test(&options)?));
+    let config = Config::for_wall_test(&options)?;
+    if let Some(server) = &best {
+        let needed = package_flags(&server.services().policy, &options, &config.sandbox);
+        findings.extend(
+            needed
+                .into_iter()
+                .map(|(words, flags)| Finding::lack("packages", format!("{words}; {flags}"), None)),
+        );
+    }
+    findings.extend(upstream_proxy(&config));
     findings.extend(KnownClient::all().filter_map(of_client));
     let tier = best
         .as_ref()

@@ -196,6 +196,22 @@ impl Downloads {
             .collect()
     }
 
+    /// Returns the flag that saves loading packages of these sets of --allow-hosts: the operator's own
+    /// caches of them, or else a cache of commands. The two exclude each other.
+    pub fn flag_for(&self, sets: &[&str]) -> Option<String> {
+        let is_for = |download: &&OperatorDownload| {
+            let hosts = download.hosts.as_deref();
+            hosts.is_some_and(|hosts| sets.contains(&hosts))
+        };
+        let unseen = self.unseen.iter().filter(is_for);
+        let names: Vec<&str> = unseen.map(|download| download.name.as_str()).collect();
+        match (names.is_empty(), self.shown.is_empty()) {
+            (false, _) => Some(format!("--downloads {}", names.join(","))),
+            (true, true) => Some("--cache DIRECTORY".to_owned()),
+            (true, false) => None,
+        }
+    }
+
     /// Warnings for the start of the server.
     pub fn warnings(&self, has_network: bool) -> Vec<String> {
         let mut warnings: Vec<String> = self
@@ -246,9 +262,11 @@ mod tests {
         OperatorDownload {
             name: name.to_owned(),
             title: format!("{name} packages"),
+            hosts: Some(name.to_owned()),
             place: "/home/me/cache".into(),
             below: "cache".to_owned(),
             variables: Vec::new(),
+            named_by: None,
         }
     }
 
@@ -268,6 +286,17 @@ mod tests {
                     this machine";
         assert_eq!(downloads.warnings(true), [absent, open]);
         assert_eq!(Downloads::default().warnings(true), [""; 0]);
+    }
+
+    #[test]
+    fn flag_shows_own_cache_or_makes_one() {
+        let downloads = Downloads {
+            unseen: vec![download("npm"), download("maven")],
+            ..Downloads::default()
+        };
+        let flag = |sets: &[&str]| downloads.flag_for(sets);
+        assert_eq!(flag(&["npm", "pypi"]).as_deref(), Some("--downloads npm"));
+        assert_eq!(flag(&["pypi"]).as_deref(), Some("--cache DIRECTORY"));
     }
 
     #[test]

@@ -104,6 +104,8 @@ pub(crate) struct Download {
     pub(crate) unless: Vec<String>,
     #[serde(default)]
     pub(crate) asked: bool,
+    /// Set of --allow-hosts with the registry of its packages.
+    pub(crate) hosts: Option<String>,
     #[serde(default)]
     pub(crate) keep: Vec<String>,
     #[serde(default)]

@@ -38,12 +38,16 @@ pub struct OperatorDownload {
     /// Name in the table, and for `--downloads`.
     pub name: String,
     pub title: String,
+    /// Set of --allow-hosts with the registry of its packages.
+    pub hosts: Option<String>,
     /// The operator's directory: absolute.
     pub place: PathBuf,
     /// Path below HOME of commands.
     pub below: String,
     /// Variables that commands need with it.
     pub variables: Vec<(OsString, OsString)>,
+    /// Variable of the operator that names the place, and its value for commands: a path below HOME.
+    pub named_by: Option<(String, String)>,
 }
 
 impl Definitions {
@@ -66,14 +70,21 @@ pub fn find_downloads(
     asked
         .map(|(name, download)| {
             let sets = download.sets.iter();
+            let named = surroundings.named_place(download, &variable);
+            let named_by = named.and_then(|(name, below, _)| {
+                let value = download.place.strip_suffix(below)?.trim_end_matches('/');
+                Some((name.to_owned(), value.to_owned()))
+            });
             OperatorDownload {
                 name: name.clone(),
                 title: download.title.clone(),
+                hosts: download.hosts.clone(),
                 place: surroundings.place_of(download, &variable),
                 below: download.place.clone(),
                 variables: sets
                     .map(|(name, value)| (name.into(), value.into()))
                     .collect(),
+                named_by,
             }
         })
         .collect()

@@ -132,16 +132,27 @@ impl Surroundings<'_> {
         download: &Download,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> PathBuf {
-        let named = download.variables.iter().find_map(|(name, below)| {
+        let named = self.named_place(download, variable);
+        named.map_or_else(|| self.home.join(&download.place), |(_, _, place)| place)
+    }
+
+    /// Returns the variable that names the place of a download, the path below its value, and the
+    /// place.
+    pub(crate) fn named_place(
+        self,
+        download: &Download,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Option<(&str, &str, PathBuf)> {
+        download.variables.iter().find_map(|(name, below)| {
             let first = std::env::split_paths(&variable(name)?).next()?;
             let place = if below.is_empty() {
                 first
             } else {
                 first.join(below)
             };
-            (is_place(&place) && self.is_narrow(&place)).then_some(place)
-        });
-        named.unwrap_or_else(|| self.home.join(&download.place))
+            let is_usable = is_place(&place) && self.is_narrow(&place);
+            is_usable.then_some((name.as_str(), below.as_str(), place))
+        })
     }
 
     /// Returns the directories of a toolchain, if it is in use.

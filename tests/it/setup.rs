@@ -502,6 +502,19 @@ fn doctor_summarises_state() {
     assert_eq!(report["findings"][0]["about"], "program");
 }
 
+#[test]
+fn setup_and_doctor_propose_same_flags() {
+    let tree = home();
+    tree.file("project/package.json", "{}").dir(".npm/_cacache");
+    let words = "~/project has package.json, and commands reach no network;";
+    let flags = "--allow-hosts npm --downloads npm\n";
+    let (_, _, told) = replay_output(&tree, &["setup", "claude"]);
+    let note = format!("{words} so that they can install packages and keep them: -- {flags}");
+    assert!(told.contains(&note), "{told}");
+    let (_, told, _) = replay_output(&tree, &["doctor"]);
+    assert!(told.contains(&format!("  {words} {flags}")), "{told}");
+}
+
 /// Inside a sandbox, no second one can be created.
 #[test]
 fn doctor_explains_refused_commands() {

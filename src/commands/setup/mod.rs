@@ -21,7 +21,7 @@ use serde_json::json;
 use super::process::{print_content, quoted};
 use crate::cli::{Cli, KnownClient, NetworkArg, Options, SetupArgs, with_new_names};
 use crate::compose::alone;
-use crate::config::{Config, own_directory};
+use crate::config::{Config, SandboxConfig, own_directory};
 use clients::{FilePlace, own_program, text};
 use entry::{Members, WholeMembers};
 use file::ClientFile;
@@ -34,9 +34,9 @@ pub(super) fn run(asked: &SetupArgs) -> Result<ExitCode> {
     let known = asked.client;
     let only = asked.only.then(|| only_our_tools(known)).transpose()?;
     let args = arguments(asked)?;
-    let server = alone(&Config::for_server(
-        &parse_flags(AFTER, &args)?.server.options,
-    )?)?;
+    let options = parse_flags(AFTER, &args)?.server.options;
+    let config = Config::for_server(&options)?;
+    let server = alone(&config)?;
     let services = server.services();
     let is_elsewhere =
         |dir: &&PathBuf| dir.is_relative() && !dir.to_string_lossy().starts_with('.');
@@ -48,10 +48,7 @@ pub(super) fn run(asked: &SetupArgs) -> Result<ExitCode> {
             known.client.title
         ));
     }
-    propose(
-        &server.services().policy,
-        &parse_flags(AFTER, &args)?.server.options,
-    );
+    propose(&server.services().policy, &options, &config.sandbox);
     let changes = changes(known, &args, only)?;
     if !asked.write {
         for change in &changes {
@@ -238,11 +235,17 @@ fn print_own_tools(known: KnownClient, only: Option<&OnlyOurTools>) {
     ));
 }
 
-/// Names the flags that the projects in the allowed directories need, if they are not given.
-fn propose(policy: &Policy, options: &Options) {
+/// Returns the flags that the projects in the allowed directories need to install packages, if they
+/// are not given: for each directory its words and its flags.
+pub(super) fn package_flags(
+    policy: &Policy,
+    options: &Options,
+    sandbox: &SandboxConfig,
+) -> Vec<(String, String)> {
     if options.network.network == Some(NetworkArg::Host) {
-        return;
+        return Vec::new();
     }
+    let mut found = Vec::new();
     for root in policy.roots().iter().map(Root::path) {
         let has = |sign: &&&str| policy.is_there(root.join(sign));
         let needed = SETS.iter().filter_map(|set| {
@@ -258,14 +261,24 @@ fn propose(policy: &Policy, options: &Options) {
             .iter()
             .map(|set| format!("--allow-hosts {set}"))
             .collect();
-        if options.walls.cache.is_none() {
-            flags.push("--cache DIRECTORY".to_owned());
+        if sandbox.cache.is_none() {
+            flags.extend(sandbox.downloads.flag_for(&sets));
         }
-        print_note(&format!(
-            "{} has {}, and commands reach no network; so that they can install packages and keep them: -- {}\n",
+        let words = format!(
+            "{} has {}, and commands reach no network",
             show_path(root),
-            signs.join(", "),
-            flags.join(" ")
+            signs.join(", ")
+        );
+        found.push((words, flags.join(" ")));
+    }
+    found
+}
+
+/// Names the flags that the projects in the allowed directories need, if they are not given.
+fn propose(policy: &Policy, options: &Options, sandbox: &SandboxConfig) {
+    for (words, flags) in package_flags(policy, options, sandbox) {
+        print_note(&format!(
+            "{words}; so that they can install packages and keep them: -- {flags}\n"
         ));
     }
 }

@@ -72,14 +72,18 @@ fn downloads_are_at_their_places() {
             ("hf", "/home/me/.cache/huggingface/hub"),
         ]
     );
+    let go_build = ("GOCACHE".to_owned(), ".cache/go-build".to_owned());
+    assert_eq!(found[6].named_by, Some(go_build));
     assert_eq!(
         found[3],
         OperatorDownload {
             name: "uv".into(),
             title: "Python packages (uv)".into(),
+            hosts: Some("pypi".into()),
             place: "/home/me/.cache/uv".into(),
             below: ".cache/uv".into(),
             variables: vec![("UV_LINK_MODE".into(), "copy".into())],
+            named_by: None,
         }
     );
     assert!(
