@@ -611,6 +611,16 @@ pub(crate) fn plan(
         plan.system
             .extend(named.chain(plan.sockets.iter().map(|socket| socket.path.clone())));
     }
+    if let Some(home) = home_of_commands(&plan, scratch) {
+        append_to_path(&mut plan, &home.join(PROGRAMS_OF_HOME));
+        // Commands find a cache by the operator's variable, at its place in their HOME.
+        let layers = sandbox.downloads.shown.iter();
+        let named = layers.filter_map(|layer| layer.download.named_by.as_ref());
+        let unset =
+            named.filter(|(name, _)| environment.iter().all(|(known, _)| known != name.as_str()));
+        let places = unset.map(|(name, below)| (name.into(), (&home.join(below)).into()));
+        plan.environment.extend(places);
+    }
     if let Some(place) = &plan.cargo_home {
         let installed = Path::new(private_home(&plan)).join(".cargo");
         plan.environment.extend([
@@ -619,6 +629,28 @@ pub(crate) fn plan(
         ]);
     }
     Ok(plan)
+}
+
+/// Directory below the private HOME for programs that commands install.
+const PROGRAMS_OF_HOME: &str = ".local/bin";
+
+/// Returns the private HOME as commands name it, if they have one.
+fn home_of_commands(plan: &Plan, scratch: &Path) -> Option<PathBuf> {
+    let home = match plan.tier {
+        Tier::Namespaces => PathBuf::from(private_home(plan)),
+        Tier::Landlock | Tier::Off => scratch.join("home"),
+    };
+    // `replay sandbox explain` has no scratch directory.
+    (plan.private_home && home.is_absolute()).then_some(home)
+}
+
+/// Adds a directory to the end of PATH, so that its programs replace none of the operator's.
+fn append_to_path(plan: &mut Plan, directory: &Path) {
+    let mut variables = plan.environment.iter_mut();
+    if let Some((_, value)) = variables.find(|(name, _)| name.0 == "PATH") {
+        value.0.push(":");
+        value.0.push(directory);
+    }
 }
 
 /// Identifies the devices of --device.

@@ -178,6 +178,16 @@ fn missing_login_is_told_once_to_failed_command() {
 }
 
 #[test]
+fn program_installed_in_home_is_found_behind_others() {
+    everywhere(|setting| {
+        let mut walls = with_home(setting, &[]);
+        walls.works("mkdir -p ~/.local/bin; cp /usr/bin/true ~/.local/bin/mine; echo exit 1 > ~/.local/bin/ls; chmod +x ~/.local/bin/ls");
+        walls.works("mine && ls");
+        walls.end();
+    });
+}
+
+#[test]
 fn environment_none_hides_home() {
     everywhere(|setting| {
         let mut walls = with_home(setting, &["--environment", "none"]);
