@@ -125,7 +125,7 @@ impl WallStatus {
             Network::Host => "network",
         };
         let home = match (self.private_home, self.tier) {
-            (true, Some(Tier::Namespaces)) => "HOME and /tmp are its own",
+            (true, Some(Tier::Namespaces)) => "HOME, /tmp and processes are its own",
             (true, _) => "HOME and TMPDIR are its own, /tmp is not writable",
             (false, Some(Tier::Namespaces)) => "HOME is read-only, /tmp its own",
             (false, _) => "HOME is read-only, TMPDIR its own, /tmp not writable",
@@ -144,7 +144,7 @@ pub fn instruction_before(network: Network, by_rule: bool, private_home: bool) -
         Network::Host => "network",
     };
     let home = if private_home {
-        "HOME and TMPDIR are its own"
+        "HOME, TMPDIR and, where the kernel can, processes are its own"
     } else {
         "HOME is read-only, TMPDIR its own"
     };
@@ -173,8 +173,8 @@ mod tests {
         let told = |tier, network, home| standing(tier, network, home).instruction();
         assert_eq!(
             told(Tier::Namespaces, Network::Loopback, true),
-            "It sees only these directories and installed programs, with no network but 127.0.0.1; HOME and /tmp are \
-             its own."
+            "It sees only these directories and installed programs, with no network but 127.0.0.1; HOME, /tmp and processes \
+             are its own."
         );
         assert_eq!(
             told(Tier::Landlock, Network::Loopback, true),
@@ -188,8 +188,8 @@ mod tests {
         assert_eq!(
             instruction_before(Network::Loopback, false, true),
             "The kernel keeps it inside these directories and installed programs, with no \
-             network but 127.0.0.1 at most; HOME and TMPDIR are its own. If the kernel cannot, \
-             commands are refused."
+             network but 127.0.0.1 at most; HOME, TMPDIR and, where the kernel can, processes are its \
+             own. If the kernel cannot, commands are refused."
         );
         assert!(WallStatus::off().instruction().contains("OUTSIDE"));
         let refused = WallStatus::refused("the kernel is too old", Vec::new());
