@@ -216,6 +216,19 @@ fn findings_of_home(config: &Config) -> Vec<Finding> {
         let found = format!("commands do not see {scripts}; --system FILE shows one");
         findings.push(Finding::lack("own scripts of PATH", found, None));
     }
+    for withheld in &sandbox.withheld {
+        let paths = withheld.unseen.join(", ");
+        if paths.is_empty() {
+            continue;
+        }
+        let found = match withheld.flags() {
+            Some(flags) => format!("commands do not get it, nor see {paths}; {flags}"),
+            None => format!(
+                "commands do not get it, nor see {paths}: no flag, since it may hold secrets"
+            ),
+        };
+        findings.push(Finding::lack(withheld.name.clone(), found, None));
+    }
     let unseen = sandbox.downloads.unseen.iter();
     findings.extend(unseen.filter(|_| sandbox.cache.is_none()).map(|download| {
         let (size, name) = (size_in_words(&download.place), &download.name);

@@ -24,6 +24,7 @@ use super::process_state::ProcessState;
 use super::profile::Profile;
 use super::publish;
 use super::upstream_proxy;
+use super::withheld::{self, CommandEnvironment, Withheld};
 use crate::cli::{CredentialArgs, Home, LinkedGit, NetworkArg, Options, Sandbox};
 use replay_network::rules::{Credentials, Rule, Rules};
 use replay_network::upstream_proxy::{ProxySettingError, UpstreamProxy, is_proxy_variable};
@@ -150,6 +151,8 @@ pub struct SandboxConfig {
     pub left_out_scripts: Vec<String>,
     /// PATH entries that commands do not see, for messages.
     pub unseen_path: Vec<String>,
+    /// Variables of the operator that commands do not get.
+    pub withheld: Vec<Withheld>,
     /// Persistent cache of package managers.
     pub cache: Option<CacheConfig>,
     /// Devices of the machine for commands, and those that they do not get.
@@ -285,6 +288,18 @@ impl SandboxConfig {
         } else {
             Vec::new()
         };
+        let withheld = if mode == Sandbox::Off {
+            Vec::new()
+        } else {
+            let given = CommandEnvironment {
+                definitions: &definitions,
+                rules: &rules,
+                variables: &environment,
+                downloads: &downloads,
+                has_cache: cache.is_some(),
+            };
+            withheld::resolve(world, given)
+        };
         let leads_to_machine = |rule: &String| {
             let names = ["127.", "localhost", "[::1]"];
             names.iter().any(|name| rule.starts_with(name))
@@ -328,6 +343,7 @@ impl SandboxConfig {
             home_files,
             left_out_scripts: machine::shown(world, &programs.left_out),
             unseen_path: machine::shown(world, &programs.unseen),
+            withheld,
             cache,
             devices: devices(options, profile, mode, &definitions)?,
             refused: refused(profile, mode, &found.system),

@@ -25,6 +25,7 @@ mod telemetry;
 mod tenants;
 mod undo;
 mod upstream_proxy;
+mod withheld;
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

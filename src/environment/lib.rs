@@ -16,6 +16,7 @@ mod home;
 mod programs;
 pub mod toolchains;
 pub mod variables;
+mod withheld;
 
 pub use configuration::{
     HomeFile, Machine, MissingKeys, is_certificates, read as read_configuration,
@@ -26,3 +27,4 @@ pub use downloads::{OperatorDownload, find_downloads};
 pub use programs::{ProgramSearch, Programs};
 pub use toolchains::{Toolchains, Visible};
 pub use variables::EnvRules;
+pub use withheld::{WithheldVariable, withheld};

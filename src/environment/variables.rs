@@ -36,6 +36,13 @@ pub struct EnvRules {
     pub whole: bool,
 }
 
+impl EnvRules {
+    /// Returns true if a rule drops this variable.
+    pub fn drops(&self, name: &OsStr) -> bool {
+        self.drop.iter().any(|glob| matches(glob, name))
+    }
+}
+
 /// Variable that names the shell of commands.
 pub const SHELL: &str = "SHELL";
 /// Shell that exists on every system.
@@ -53,7 +60,7 @@ enum PassCondition {
 }
 
 /// Variables that describe the server's own directories and are wrong for a command.
-const OWN: [&str; 8] = [
+pub(crate) const OWN: [&str; 8] = [
     "HOME", "TMPDIR", "TMP", "TEMP", "PWD", "OLDPWD", "SHLVL", "_",
 ];
 
@@ -69,8 +76,7 @@ pub fn scrub(
     let mut path = None;
     let is_set = |name: &OsStr| rules.set.iter().any(|(set, _)| set == name);
     for (name, value) in vars {
-        let dropped = rules.drop.iter().any(|glob| matches(glob, &name));
-        if dropped
+        if rules.drops(&name)
             || is_set(&name)
             || !is_name(&name)
             || kept.iter().any(|(known, _)| *known == name)

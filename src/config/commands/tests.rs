@@ -6,6 +6,7 @@ use replay_files::policy::Access;
 
 use super::*;
 use crate::cli::Cli;
+use crate::config::withheld::WithheldRemedy;
 
 fn resolve(flags: &[&str], profile: &str) -> Result<SandboxConfig> {
     let cli = Cli::try_parse_from(["replay", "--mcp-server"].iter().chain(flags)).unwrap();
@@ -121,6 +122,17 @@ fn default_settings_are_strict() {
             home_files: Vec::new(),
             left_out_scripts: Vec::new(),
             unseen_path: Vec::new(),
+            withheld: [
+                ("MY_TOKEN", WithheldRemedy::Credential),
+                ("MY_NAME", WithheldRemedy::Pass),
+                ("LONG_TOKEN", WithheldRemedy::Credential),
+            ]
+            .map(|(name, remedy)| Withheld {
+                name: name.to_owned(),
+                unseen: Vec::new(),
+                remedy,
+            })
+            .to_vec(),
             cache: None,
             devices: Devices::find(Definitions::embedded(), &[], &MachineDevices).unwrap(),
             refused: None,
