@@ -6,7 +6,7 @@ use replay_files::policy::Policy;
 use replay_sandbox::{DEVICES, HomeWatch, OwnPlaces, Scratch, Tier, WallStatus};
 
 use crate::config::Config;
-use crate::tools::{MissingOfMachine, MissingThings};
+use crate::tools::{MissingOfMachine, MissingThings, UnsetVariable};
 
 /// Begins to watch what commands may miss of the operator's machine. Without a watch only the output
 /// of commands tells.
@@ -51,6 +51,9 @@ pub(super) fn of_machine(
         // Nothing is outside.
         visible.clear();
     }
+    let names = sandbox.environment.iter();
+    let names = names.filter_map(|(name, _)| name.to_str().map(str::to_owned));
+    let expanding = sandbox.definitions.expanding_files();
     let things = MissingThings {
         watch: watch.and_then(Result::ok),
         files,
@@ -62,6 +65,17 @@ pub(super) fn of_machine(
         hosts: sandbox.configured_hosts(),
         private: sandbox.definitions.private().to_vec(),
         hints: sandbox.hints.clone(),
+        given: names.collect(),
+        expanding: expanding.map(str::to_owned).collect(),
+        variables: sandbox
+            .withheld
+            .iter()
+            .map(|withheld| UnsetVariable {
+                name: withheld.name.clone(),
+                unseen: withheld.unseen.clone(),
+                flags: withheld.flags(),
+            })
+            .collect(),
     };
     MissingOfMachine::new(things, tier)
 }

@@ -169,6 +169,9 @@ pub struct Hint {
     /// True for commands with a loopback of their own alone.
     #[serde(default)]
     pub loopback: bool,
+    /// True if it counts after a success, too.
+    #[serde(default)]
+    pub always: bool,
     /// Path below HOME without which the hint does not count.
     pub exists: Option<String>,
     /// Download that exists and that commands do not see. Then the note is about it.
@@ -182,6 +185,11 @@ impl Hint {
     pub fn is_for(&self, output: &str) -> bool {
         let has = |text: &String| output.contains(text);
         self.texts.iter().any(has) && (self.with.is_empty() || self.with.iter().any(has))
+    }
+
+    /// Returns true if the hint may be for a command line that failed without an output.
+    pub fn is_for_line(&self, line: &str) -> bool {
+        self.loopback && self.with.iter().any(|text| line.contains(text))
     }
 
     /// Returns the thing that it is about.
@@ -300,6 +308,14 @@ impl Definitions {
     /// First parts below HOME that may hold passwords.
     pub fn private(&self) -> &[String] {
         &self.read.private
+    }
+
+    /// Names of files in which `${NAME}` is a variable. Projects have them, too.
+    pub fn expanding_files(&self) -> impl Iterator<Item = &str> {
+        let configuration = self.read.configuration.iter();
+        let expanding = configuration.filter(|(_, kind)| kind.expands);
+        let first = expanding.filter_map(|(_, kind)| kind.files.first());
+        first.filter_map(|file| file.rsplit('/').next())
     }
 
     /// Files below HOME whose lines `NAME=value` stand for variables that are not set.

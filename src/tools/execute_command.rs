@@ -7,6 +7,7 @@ use std::time::Duration;
 use replay_base::limits::{KILL_GRACE_MS, TERMINAL_ROWS};
 use replay_base::text::count::duration;
 use replay_base::text::escape::show_path;
+use replay_files::fs;
 use replay_files::policy::{Checked, FileKind, Read};
 use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
@@ -18,7 +19,7 @@ use replay_testrun::path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::missing::{Missing, may_have_failed};
+use super::missing::{FinishedCommand, Missing, may_have_failed};
 use super::notes::changes::{ChangesMade, changes_made};
 use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::dry_run::{WouldChange, would_change};
@@ -33,6 +34,8 @@ use crate::error::Error;
 /// Columns of a command's terminal.
 const TERMINAL_COLUMNS: u16 = 120;
 
+/// Largest file of a project that is read for a note on a failed command, in bytes.
+const MAX_PROJECT_FILE_BYTES: u64 = 64 * 1024;
 /// Shortest running time that a lean reply tells.
 const TOLD_TIME: Duration = Duration::from_secs(1);
 /// Note on a failed dry run.
@@ -307,7 +310,7 @@ fn run(
         .map(|report| would_change(context, report))
         .transpose()?;
     Ok(reply(
-        command.line,
+        command,
         &outcome,
         timeout,
         &more_time,
@@ -400,7 +403,7 @@ fn stderr_block(stderr: &str) -> Option<Content> {
 }
 
 fn reply(
-    line: &str,
+    command: &exec::Command<'_>,
     outcome: &Outcome,
     timeout: Duration,
     more_time: &str,
@@ -437,23 +440,38 @@ fn reply(
     }
     notes.add_signal(outcome.exit);
     notes.add_own_denied(
-        may_have_failed(line, exit_code),
+        may_have_failed(command.line, exit_code),
         &outcome.denied,
         &context.services.commands,
     );
     notes.add_identity(&[&stdout, &stderr]);
     let commands = &context.services.commands;
+    let project_file = |name: &str| {
+        let path = command.dir.path.as_path().join(name);
+        let file = context.services.policy.probe(&path).ok()?;
+        let bytes = fs::read_all(&file, MAX_PROJECT_FILE_BYTES).ok()?;
+        String::from_utf8(bytes).ok()
+    };
     let missing = notes.add_missing(
         &commands.missing,
-        line,
-        exit_code,
-        &[&stdout, &stderr],
-        commands.home(),
+        FinishedCommand {
+            line: command.line,
+            exit_code,
+            output: &[&stdout, &stderr],
+            home: commands.home(),
+            directory: Some(command.dir.path.as_path()),
+            project_file: Some(&project_file),
+        },
     );
-    notes.add_lost_state(line);
+    notes.add_lost_state(command.line);
     let commands = &context.services.commands;
     if exit_code != 0 {
-        notes.add_all(conflict_note(commands, &[&stdout, &stderr], line, None));
+        notes.add_all(conflict_note(
+            commands,
+            &[&stdout, &stderr],
+            command.line,
+            None,
+        ));
     }
     let news = port_news(commands);
     notes.add_all(news.note);

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::background_calls::{BackgroundCalls, LongCall};
-use super::missing::Missing;
+use super::missing::{FinishedCommand, Missing};
 use super::notes::changes::{ChangesMade, describe_changes};
 use super::notes::command::{Notes, exit_code, refused, signal};
 use super::notes::output::{NamedStream, shorten_stream};
@@ -458,13 +458,15 @@ fn reply(
             let commands = &context.services.commands;
             notes.add_own_denied(has_failed, &ending.denied, commands);
             if !ending.asked {
-                let code = exit_code(ending.exit);
                 missing = notes.add_missing(
                     &commands.missing,
-                    command.line(),
-                    code,
-                    &[&shown.text],
-                    commands.home(),
+                    FinishedCommand {
+                        line: command.line(),
+                        exit_code: exit_code(ending.exit),
+                        output: &[&shown.text],
+                        home: commands.home(),
+                        ..FinishedCommand::default()
+                    },
                 );
             }
             let (note, made) = describe_changes(context, ending.changed.as_ref()).unzip();

@@ -1,4 +1,7 @@
-//! Files and programs of the operator's machine that a failed command may have missed.
+//! Files, programs and variables of the operator's machine that a failed command may have missed.
+
+mod paths;
+mod variables;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,14 +12,18 @@ use replay_sandbox::{HomeWatch, Tier};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use paths::{CommandWords, PathFault, PathOutside, lost_path};
+pub(crate) use variables::UnsetVariable;
+use variables::expanded_variables;
+
 /// End of an output in which a missing program is looked for, in bytes.
 const PROGRAM_BYTES: usize = 4096;
 /// End of an output in which a path of HOME is looked for, in bytes.
 const PATH_BYTES: usize = 64 * 1024;
-/// Parts of a path outside that are told once together.
-const MAX_PLACE_PARTS: usize = 4;
 /// Most hosts of the operator's configuration in the notes on one command.
 const MAX_HOSTS: usize = 3;
+/// Most variables in the notes on one command.
+const MAX_VARIABLES: usize = 3;
 /// Exit code of shells for a program that they did not find (sh(1)).
 const NOT_FOUND: i32 = 127;
 /// Exit code of shells for a program that they could not run (sh(1)).
@@ -52,6 +59,45 @@ pub(crate) fn may_have_failed(line: &str, exit_code: i32) -> bool {
     exit_code != 0 || line.replace("||", "").contains('|')
 }
 
+/// Function that reads a file by its name.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// A finished command, for what it may have missed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FinishedCommand<'a> {
+    pub(crate) line: &'a str,
+    pub(crate) exit_code: i32,
+    /// Standard output and errors, or both as one text.
+    pub(crate) output: &'a [&'a str],
+    pub(crate) home: Option<&'a Path>,
+    /// Directory in which it ran, if it is known.
+    pub(crate) directory: Option<&'a Path>,
+    /// Reads a file of the project by its name, if there is one.
+    pub(crate) project_file: Option<ReadFile<'a>>,
+}
+
+impl FinishedCommand<'_> {
+    /// Returns true if a part of it may have failed: the code of a pipeline is that of its last program.
+    fn may_have_failed(&self) -> bool {
+        may_have_failed(self.line, self.exit_code)
+    }
+
+    /// Returns true if its line goes on after a failure, or throws its errors away.
+    fn hides_failure(&self) -> bool {
+        self.line.contains("||") || self.line.contains("/dev/null")
+    }
+
+    fn is_silent(&self) -> bool {
+        self.output.iter().all(|text| text.trim().is_empty())
+    }
+
+    /// Lines at the end of its output.
+    fn last_lines(&self) -> impl Iterator<Item = &str> {
+        let ends = self.output.iter().map(|text| end_of(text, PROGRAM_BYTES));
+        ends.flat_map(str::lines)
+    }
+}
+
 /// Files and programs that commands lack.
 #[derive(Debug, Default)]
 pub struct MissingThings {
@@ -74,6 +120,12 @@ pub struct MissingThings {
     pub private: Vec<String>,
     /// Notes on outputs.
     pub hints: Vec<Hint>,
+    /// Variables of the operator that commands do not get.
+    pub variables: Vec<UnsetVariable>,
+    /// Variables that commands get.
+    pub given: Vec<String>,
+    /// Names of files of projects in which `${NAME}` is a variable.
+    pub expanding: Vec<String>,
 }
 
 /// Files and programs that commands lack, and those that the agent was told of.
@@ -110,20 +162,14 @@ impl MissingOfMachine {
         is_first
     }
 
-    /// Finds what a command line that ended with this code may have missed, each with its note. Each
-    /// thing is told once.
-    pub(crate) fn of(
-        &self,
-        line: &str,
-        exit_code: i32,
-        output: &[&str],
-        home: Option<&Path>,
-    ) -> Vec<(String, Missing)> {
+    /// Finds what a command may have missed, each with its note. Each thing is told once.
+    pub(crate) fn of(&self, command: FinishedCommand<'_>) -> Vec<(String, Missing)> {
         // Also after a success, so that the next failure does not get its files.
         let opened = self.things.watch.as_ref().map(HomeWatch::take_opened);
+        let FinishedCommand { output, home, .. } = command;
         let mut found = Vec::new();
-        let program = self.program(exit_code, output);
-        if may_have_failed(line, exit_code) {
+        let program = self.program(command);
+        if command.may_have_failed() {
             let files = opened.into_iter().flatten();
             for (path, keys) in files.filter_map(|index| self.things.files.get(index)) {
                 let what = format!("~/{path}");
@@ -136,11 +182,21 @@ impl MissingOfMachine {
                     found.push((keys.describe(path), missing));
                 }
             }
-            found.extend(self.place_of_home(output, home));
-            if program.is_none() {
-                found.extend(self.outside(output));
+        }
+        let variables = self.variables(command);
+        if variables.is_empty() {
+            // A variable says more of the same loss.
+            if command.may_have_failed() {
+                found.extend(self.place_of_home(output, home));
             }
-            found.extend(self.hints(output));
+            if program.is_none() {
+                found.extend(self.outside(command));
+            }
+        }
+        found.extend(variables);
+        found.extend(self.variable_of_project(command));
+        found.extend(self.hints(command));
+        if command.may_have_failed() {
             found.extend(self.hosts(output));
         }
         found.extend(program);
@@ -154,8 +210,50 @@ impl MissingOfMachine {
         output: &[&str],
         home: Option<&Path>,
     ) -> Vec<String> {
-        let found = self.of("", exit_code, output, home);
-        found.into_iter().map(|(note, _)| note).collect()
+        let command = FinishedCommand {
+            exit_code,
+            output,
+            home,
+            ..FinishedCommand::default()
+        };
+        self.of(command).into_iter().map(|(note, _)| note).collect()
+    }
+
+    /// Returns the variables of the operator that the line expands, or that a failed command names or
+    /// has files for.
+    fn variables(&self, command: FinishedCommand<'_>) -> Vec<(String, Missing)> {
+        let FinishedCommand { line, output, .. } = command;
+        let has_failed = command.may_have_failed();
+        let ends: Vec<&str> = [line]
+            .into_iter()
+            .chain(output.iter().map(|text| end_of(text, PROGRAM_BYTES)))
+            .collect();
+        let lacks = |variable: &UnsetVariable| {
+            let mut ends = ends[1..].iter();
+            has_failed && ends.any(|text| variable.tells_absence(text))
+        };
+        let is_missed = |variable: &&UnsetVariable| {
+            let is_named = || {
+                let mut texts = output.iter().map(|text| end_of(text, PATH_BYTES));
+                texts.any(|text| variable.is_named_in(text))
+            };
+            let is_asked = || command.is_silent() && variable.is_named_in(line);
+            variable.is_read_by(line)
+                || command.exit_code != 0 && is_asked()
+                || has_failed && is_named()
+                || lacks(variable) && variable.is_for_program_in(&ends)
+        };
+        let missed = self.things.variables.iter().filter(is_missed);
+        let first = missed.filter(|variable| self.is_first(&format!("${}", variable.name)));
+        first
+            .take(MAX_VARIABLES)
+            .map(|variable| {
+                (
+                    variable.note(),
+                    Missing::new(&variable.name, variable.flag()),
+                )
+            })
+            .collect()
     }
 
     /// Returns the place below HOME that the output names, if HOME lacks it.
@@ -206,36 +304,56 @@ impl MissingOfMachine {
         })
     }
 
-    /// Returns the first path that the output could not open or write since it is outside. Never tells
-    /// whether it exists.
-    fn outside(&self, output: &[&str]) -> Option<(String, Missing)> {
-        let lines = output
-            .iter()
-            .flat_map(|text| end_of(text, PROGRAM_BYTES).lines());
-        let is_below =
-            |path: &Path, places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
-        let mut found = lines.filter_map(|line| {
-            let (path, fault) = lost_path(line)?;
-            let places = match fault {
-                PathFault::Unseen => &self.things.visible,
-                PathFault::ReadOnly => &self.things.writable,
-            };
-            // A relative path that leads up and is read-only lies outside, too.
-            let is_lost = path.is_absolute() && !is_below(path, places)
-                || matches!(fault, PathFault::ReadOnly) && path.starts_with("..");
-            is_lost.then_some((path, fault))
-        });
-        let (path, fault) = found.next().filter(|_| !self.things.visible.is_empty())?;
-        let place: PathBuf = path.iter().take(MAX_PLACE_PARTS).collect();
+    /// Returns the variable that a file of the project reads and commands do not have, if the output
+    /// speaks of a login or of the variable.
+    fn variable_of_project(&self, command: FinishedCommand<'_>) -> Option<(String, Missing)> {
+        const REPLACE: &str = "replace env";
+        let speaks = |text: &&str| speaks_of_login(text) || text.contains(REPLACE);
+        let read = command.project_file?;
+        if !command.may_have_failed() || !command.output.iter().any(speaks) {
+            return None;
+        }
+        let is_given = |name: &str| self.things.given.iter().any(|given| given == name);
+        let (file, name) = self.things.expanding.iter().find_map(|file| {
+            let text = read(file)?;
+            let mut names = expanded_variables(&text);
+            let name = names.find(|name| !is_given(name))?.to_owned();
+            Some((file, name))
+        })?;
+        self.is_first(&format!("{file} ${name}")).then(|| {
+            let note = format!(
+                "{file} of the project reads {name}, which commands do not have; the operator can give a stand-in \
+                 (--credential {name}=env:{name} --for 'https://HOST/**'), or pass it (--env {name})"
+            );
+            (note, Missing::new(&name, Some("--credential")))
+        })
+    }
+
+    /// Returns the first path outside that the output could not open or write, or that the line names.
+    /// Never tells whether it exists.
+    fn outside(&self, command: FinishedCommand<'_>) -> Option<(String, Missing)> {
+        if self.things.visible.is_empty() {
+            return None;
+        }
+        let PathOutside {
+            shown,
+            path,
+            parts,
+            fault,
+        } = self
+            .outside_of_output(command)
+            .or_else(|| self.outside_of_line(command))?;
+        let place: PathBuf = path.iter().take(parts).collect();
         let what = show_path(&place).into_owned();
         self.is_first(&format!("{fault:?} {what}")).then(|| {
-            let shown = show_path(path);
-            let is_device = path.starts_with("/dev");
             let (note, flag) = match fault {
-                PathFault::Unseen if is_device => (
+                PathFault::Unseen if path.starts_with("/dev") => (
                     format!("commands have no device {shown}; the operator can give one (--device {shown})"),
                     "--device",
                 ),
+                PathFault::Unseen if !self.is_first("outside") => {
+                    (format!("{shown} is outside, too (--allow DIR)"), "--allow")
+                }
                 PathFault::Unseen => (
                     format!(
                         "{shown} is outside: commands see the allowed directories, installed programs, /etc, HOME and \
@@ -250,9 +368,86 @@ impl MissingOfMachine {
                     ),
                     "--allow",
                 ),
+                PathFault::Socket => (
+                    format!(
+                        "{shown} is outside: commands reach no socket of the machine; start the server in the command, \
+                         or the operator can allow it (--allow-socket {shown})"
+                    ),
+                    "--allow-socket",
+                ),
             };
             (note, Missing::new(&what, Some(flag)))
         })
+    }
+
+    /// Returns the first path outside beside an error in the output: as the output has it, and whole.
+    fn outside_of_output(&self, command: FinishedCommand<'_>) -> Option<PathOutside> {
+        if !command.may_have_failed() && !command.hides_failure() {
+            return None;
+        }
+        let directory = command
+            .directory
+            .and_then(|directory| CommandWords::of(command.line, directory).directory);
+        command.last_lines().find_map(|line| {
+            let (path, fault) = lost_path(line)?;
+            if path.is_absolute() {
+                let is_lost = !self.is_seen(path, fault);
+                return is_lost.then(|| PathOutside::whole(path, fault));
+            }
+            if !path.starts_with("..") {
+                return None;
+            }
+            // A module is looked for from the file that requires it.
+            let base = if line.contains("annot find module") {
+                command.requiring_directory()
+            } else {
+                directory.clone()
+            };
+            let is_read_only = fault == PathFault::ReadOnly;
+            match base {
+                Some(base) => {
+                    let found = PathOutside::from(&base, path, fault);
+                    (!self.is_seen(&found.path, fault)).then_some(found)
+                }
+                None => is_read_only.then(|| PathOutside::whole(path, fault)),
+            }
+        })
+    }
+
+    /// Returns the first path outside that the line names, if the command failed or hides a failure.
+    /// Directories above an allowed one count always: commands see nothing else in them.
+    fn outside_of_line(&self, command: FinishedCommand<'_>) -> Option<PathOutside> {
+        let directory = command.directory?;
+        let words = CommandWords::of(command.line, directory);
+        let is_quiet = command.may_have_failed() || command.hides_failure();
+        let (word, path) = words.paths().find(|(word, path)| {
+            let is_above = word.split('/').all(|part| part == ".." || part.is_empty());
+            // The first part tells a path from a pattern or an address, such as /api.
+            let first: PathBuf = path.iter().take(2).collect();
+            let is_path = word.starts_with("..")
+                || self
+                    .things
+                    .visible
+                    .iter()
+                    .any(|seen| seen.starts_with(&first));
+            let is_told = is_quiet || is_above && word.starts_with("..");
+            is_told && is_path && !self.is_seen(path, PathFault::Unseen)
+        })?;
+        let base = words.directory.as_deref().unwrap_or(directory);
+        Some(if word.starts_with("..") {
+            PathOutside::from(base, Path::new(word), PathFault::Unseen)
+        } else {
+            PathOutside::whole(&path, PathFault::Unseen)
+        })
+    }
+
+    /// Returns true if commands can use an absolute path.
+    fn is_seen(&self, path: &Path, fault: PathFault) -> bool {
+        let places = match fault {
+            PathFault::Unseen | PathFault::Socket => &self.things.visible,
+            PathFault::ReadOnly => &self.things.writable,
+        };
+        places.iter().any(|place| path.starts_with(place))
     }
 
     /// Returns the configured hosts that the output names and no rule allows.
@@ -273,10 +468,14 @@ impl MissingOfMachine {
     }
 
     /// Returns the hints on an output.
-    fn hints(&self, output: &[&str]) -> Vec<(String, Missing)> {
+    fn hints(&self, command: FinishedCommand<'_>) -> Vec<(String, Missing)> {
+        let FinishedCommand { line, output, .. } = command;
+        let has_failed = command.may_have_failed();
+        let is_silent = command.exit_code != 0 && command.is_silent();
         let is_for = |hint: &&Hint| {
             let mut ends = output.iter().map(|output| end_of(output, PROGRAM_BYTES));
-            ends.any(|end| hint.is_for(end))
+            let in_output = (has_failed || hint.always) && ends.any(|end| hint.is_for(end));
+            in_output || is_silent && hint.is_for_line(line)
         };
         let hints = self.things.hints.iter().filter(is_for);
         let first = hints.filter(|hint| self.is_first(&hint.note));
@@ -288,24 +487,27 @@ impl MissingOfMachine {
             .collect()
     }
 
-    /// Returns the own script of the operator's that was not found, or else the places of PATH that
-    /// commands do not see.
-    fn program(&self, exit_code: i32, output: &[&str]) -> Option<(String, Missing)> {
-        let lines = output
-            .iter()
-            .flat_map(|text| end_of(text, PROGRAM_BYTES).lines());
-        let names: Vec<&str> = lines.filter_map(lost_program).collect();
-        let is_lost = self.lost_program_codes.contains(&exit_code) || !names.is_empty();
+    /// Returns the own script of the operator's that was not found. Otherwise returns the places of PATH
+    /// that commands do not see, or the program that is nowhere.
+    fn program(&self, command: FinishedCommand<'_>) -> Option<(String, Missing)> {
+        let names: Vec<&str> = command.last_lines().filter_map(lost_program).collect();
+        let is_code = self.lost_program_codes.contains(&command.exit_code);
+        let is_lost = is_code || !names.is_empty();
         // Landlock leaves the names and takes the content; a line may name it by its path.
         let denied = |name: &str| {
             let end = format!("/{name}: Permission denied");
-            output
-                .iter()
-                .any(|text| text.lines().any(|line| line.ends_with(&end)))
+            let mut lines = command.output.iter().flat_map(|text| text.lines());
+            lines.any(|line| line.ends_with(&end))
         };
+        // `which` and `command -v` say nothing of what they do not find.
+        let is_silent = command.exit_code != 0 && command.is_silent();
+        let words = is_silent.then(|| CommandWords::of(command.line, Path::new("/")));
         let is_named = |script: &&String| {
             let name = script.rsplit('/').next();
-            name.is_some_and(|name| names.contains(&name) || denied(name))
+            name.is_some_and(|name| {
+                let in_line = words.as_ref().is_some_and(|words| words.has(name));
+                names.contains(&name) || in_line || denied(name)
+            })
         };
         if let Some(script) = self.things.scripts.iter().find(is_named) {
             return self.is_first(script).then(|| {
@@ -325,19 +527,38 @@ impl MissingOfMachine {
             }
         }
         let what = places.join(", ");
-        (is_lost && !places.is_empty() && self.is_first("PATH")).then(|| {
+        if is_lost && !places.is_empty() && self.is_first("PATH") {
             let note = format!(
                 "of the operator's PATH commands do not see everything in {what}: own scripts, and directories outside \
                  the home; --system shows a file or directory"
             );
-            (note, Missing::new(&what, Some("--system")))
+            return Some((note, Missing::new(&what, Some("--system"))));
+        }
+        let name = names.into_iter().find(|name| !name.is_empty())?;
+        let is_behind_walls = !self.things.visible.is_empty();
+        (is_behind_walls && is_code && self.is_first("program")).then(|| {
+            let note = format!(
+                "commands do not find {name}, and have the operator's PATH: install it in the project or HOME, or the \
+                 operator can install it, or show one elsewhere (--system FILE)"
+            );
+            (note, Missing::new(name, Some("--system")))
         })
     }
 }
 
-/// Returns true if a command may have failed for lack of these keys. Then the output names a host for
-/// which they are, or speaks of a login.
-fn is_about(keys: &MissingKeys, output: &[&str]) -> bool {
+impl FinishedCommand<'_> {
+    /// Returns the directory of the file of Node.js that required a module.
+    fn requiring_directory(&self) -> Option<PathBuf> {
+        let files = self.output.iter().filter_map(|text| {
+            let (_, stack) = text.split_once("Require stack:\n- ")?;
+            Path::new(stack.lines().next()?).parent()
+        });
+        files.map(Path::to_owned).next()
+    }
+}
+
+/// Returns true if a text speaks of a login.
+fn speaks_of_login(text: &str) -> bool {
     const LOGIN: [&str; 9] = [
         "401",
         "403",
@@ -349,10 +570,16 @@ fn is_about(keys: &MissingKeys, output: &[&str]) -> bool {
         "assword",
         "token",
     ];
+    LOGIN.iter().any(|word| text.contains(word))
+}
+
+/// Returns true if a command may have failed for lack of these keys. Then the output names a host for
+/// which they are, or speaks of a login.
+fn is_about(keys: &MissingKeys, output: &[&str]) -> bool {
     let has = |word: &str| output.iter().any(|text| text.contains(word));
     match keys.hosts().collect::<Vec<_>>()[..] {
         [] if keys.keys.is_empty() => true,
-        [] => LOGIN.iter().any(|word| has(word)),
+        [] => output.iter().any(|text| speaks_of_login(text)),
         ref hosts => hosts.iter().any(|host| has(host)),
     }
 }
@@ -375,47 +602,6 @@ fn lost_program(line: &str) -> Option<&str> {
     line.ends_with("Error 127").then_some("")
 }
 
-/// Reason for which a path cannot be used.
-#[derive(Clone, Copy, Debug)]
-enum PathFault {
-    Unseen,
-    ReadOnly,
-}
-
-/// Words for errors of paths, of the C library (strerror(3)) and of Node.js.
-const PATH_FAULTS: [(&str, PathFault); 4] = [
-    ("o such file or directory", PathFault::Unseen),
-    ("ermission denied", PathFault::Unseen),
-    ("ot a directory", PathFault::Unseen),
-    ("ead-only file system", PathFault::ReadOnly),
-];
-
-/// Returns the path beside the words of an error, as in `cat: /x: No such file or directory`, and in
-/// `ENOENT: no such file or directory, open '/x'`.
-fn lost_path(line: &str) -> Option<(&Path, PathFault)> {
-    let mut faults = PATH_FAULTS.into_iter();
-    let (before, after, fault) = faults.find_map(|(words, fault)| {
-        let (before, after) = line.split_once(words)?;
-        Some((before.rsplit_once(": ")?.0, after, fault))
-    })?;
-    let is_quote = |char: char| "\"'`‘’".contains(char);
-    let quoted = |text: &'_ str| -> Option<(usize, usize)> {
-        let end = text.rfind(is_quote)?;
-        let start = text[..end].rfind(is_quote)?;
-        let first = text[start..].chars().next().map_or(0, char::len_utf8);
-        Some((start + first, end))
-    };
-    let path = if let Some((start, end)) = quoted(after) {
-        &after[start..end]
-    } else if let Some((start, end)) = quoted(before).filter(|_| before.ends_with(is_quote)) {
-        &before[start..end]
-    } else {
-        let last = before.rsplit(": ").next()?;
-        last.rsplit(char::is_whitespace).next()?
-    };
-    (path.len() > 1).then_some((Path::new(path), fault))
-}
-
 fn end_of(text: &str, bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(start) {
@@ -425,123 +611,4 @@ fn end_of(text: &str, bytes: usize) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
-    use replay_environment::Definitions;
-
-    use super::*;
-
-    #[test]
-    fn missing_program_is_told_once() {
-        let things = MissingThings {
-            scripts: vec!["~/.local/bin/deploy".to_owned()],
-            hints: Definitions::embedded().hints().cloned().collect(),
-            ..MissingThings::default()
-        };
-        let machine = MissingOfMachine::new(things, Tier::Namespaces);
-        let told = |code, text: &str| machine.notes(code, &[text], None);
-        let none: [String; 0] = [];
-        assert_eq!(told(0, "ok"), none);
-        assert_eq!(told(1, "error: spawn x EACCES"), none);
-        assert_eq!(told(0, "bash: other: command not found\n"), none);
-        assert_eq!(
-            told(0, "bash: deploy: command not found\n"),
-            [
-                "commands do not see ~/.local/bin/deploy, an own script of the operator's, which may hold secrets; the \
-                 operator can show it (--system ~/.local/bin/deploy)"
-            ]
-        );
-        assert_eq!(
-            told(127, ""),
-            [
-                "of the operator's PATH commands do not see everything in ~/.local/bin: own scripts, and directories \
-                 outside the home; --system shows a file or directory"
-            ]
-        );
-        assert_eq!(told(127, ""), none);
-        let docker = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock.";
-        assert_eq!(told(0, docker), none);
-        assert_eq!(
-            told(1, docker),
-            [
-                "commands have no Docker, since its socket makes root of the machine: start the service itself in the \
-                 command (`pg_ctl`, `mariadbd`, `redis-server`); the operator can allow one that runs (--allow-host \
-                 127.0.0.1:5432)"
-            ]
-        );
-        assert_eq!(told(1, docker), none);
-    }
-
-    #[test]
-    fn lost_program_is_named() {
-        for (line, name) in [
-            ("bash: line 1: x: command not found", Some("x")),
-            ("sh: 1: x: not found", Some("x")),
-            ("make: *** [Makefile:2: all] Error 127", Some("")),
-            ("Error: spawn nosuch ENOENT", Some("nosuch")),
-            ("bash: line 1: bin/x: not found", None),
-            ("404: page not found here", None),
-            ("Error 1", None),
-            ("open x: ENOENT", None),
-        ] {
-            assert_eq!(lost_program(line), name, "{line}");
-        }
-    }
-
-    #[test]
-    fn path_outside_is_told_once_for_its_place() {
-        let things = MissingThings {
-            visible: vec!["/usr".into(), "/src".into(), "/tmp".into()],
-            writable: vec!["/src".into(), "/tmp".into()],
-            ..MissingThings::default()
-        };
-        let machine = MissingOfMachine::new(things, Tier::Namespaces);
-        let told = |text: &str| machine.notes(1, &[text], None);
-        let none: [String; 0] = [];
-        for inside in [
-            "cat: /src/nosuch: No such file or directory",
-            "/bin/sh: 1: /src/x: Permission denied",
-            "cat: nosuch: No such file or directory",
-            "listening on /var/run/x",
-            "/bin/bash: line 1: ../x: No such file or directory",
-            "ERROR: https://x.example/simple/six/: No such file or directory (404)",
-        ] {
-            assert_eq!(told(inside), none, "{inside}");
-        }
-        let outside = "/var/log/syslog is outside: commands see the allowed directories, installed programs, /etc, HOME \
-                       and /tmp; the operator can allow a directory (--allow DIR)";
-        assert_eq!(
-            told("FileNotFoundError: [Errno 2] No such file or directory: '/var/log/syslog'"),
-            [outside]
-        );
-        assert_eq!(
-            told("cat: /var/log/syslog: No such file or directory"),
-            none
-        );
-        let up = "../x is read-only for commands: they write to read-write directories, HOME and /tmp; the operator can \
-                  allow one (--allow DIR:rw)";
-        assert_eq!(told("/bin/bash: line 1: ../x: Read-only file system"), [up]);
-        let node = told("Error: EROFS: read-only file system, open '/home/me/f.txt'");
-        assert!(
-            node[0].starts_with("/home/me/f.txt is read-only"),
-            "{node:?}"
-        );
-        assert_eq!(
-            told("/usr/bin/touch: cannot touch '/usr/x': Read-only file system"),
-            [
-                "/usr/x is read-only for commands: they write to read-write directories, HOME and /tmp; the operator \
-                 can allow one (--allow DIR:rw)"
-            ]
-        );
-        assert_eq!(
-            told("ls: cannot access '/dev/kvm': No such file or directory"),
-            ["commands have no device /dev/kvm; the operator can give one (--device /dev/kvm)"]
-        );
-        let of_line = |line: &str, place: &str| {
-            let text = format!("cat: /{place}/x: No such file or directory");
-            machine.of(line, 0, &[&text], None).len()
-        };
-        assert_eq!(of_line("cat /a/x | tail", "a"), 1);
-        assert_eq!(of_line("cat /b/x || true", "b"), 0);
-    }
-}
+mod tests;

@@ -81,7 +81,7 @@ mod write_file;
 pub(crate) use background_calls::{Attended, BackgroundCalls, LongCall};
 pub(crate) use context::{Aside, Context, Progress};
 pub(crate) use derived::SchemaFile;
-pub(crate) use missing::{MissingOfMachine, MissingThings};
+pub(crate) use missing::{MissingOfMachine, MissingThings, UnsetVariable};
 pub(crate) use notes::changes::{Counts as ChangeCounts, outside_lines};
 pub(crate) use notes::command::{DATAGRAM_NOTE, socket_note};
 pub(crate) use notes::ports::listening_now;

@@ -10,7 +10,7 @@ use replay_sandbox::Network;
 use replay_sandbox::exec::{Denied, Exit};
 
 use crate::error::Error;
-use crate::tools::missing::{Missing, MissingOfMachine};
+use crate::tools::missing::{FinishedCommand, Missing, MissingOfMachine};
 use crate::tools::services::Commands;
 
 /// Error of a tool if commands are refused.
@@ -230,12 +230,9 @@ impl Notes {
     pub(crate) fn add_missing(
         &mut self,
         machine: &MissingOfMachine,
-        line: &str,
-        exit_code: i32,
-        output: &[&str],
-        home: Option<&Path>,
+        command: FinishedCommand<'_>,
     ) -> Vec<Missing> {
-        let found = machine.of(line, exit_code, output, home);
+        let found = machine.of(command);
         let (notes, missing): (Vec<String>, Vec<Missing>) = found.into_iter().unzip();
         self.add_all(notes);
         missing

@@ -51,10 +51,16 @@ const FILES: [(&str, &str); 11] = [
 ];
 
 fn with_home(setting: Setting, flags: &[&str]) -> Walls {
+    with_variables(setting, flags, &[])
+}
+
+/// Like [`with_home`], with further variables; `~` in a value is the home.
+fn with_variables(setting: Setting, flags: &[&str], variables: &[(&str, &str)]) -> Walls {
     let tree = make_tree(setting);
     for (path, text) in FILES {
         tree.file(format!("outside/home/{path}"), text);
     }
+    tree.file("outside/home/nltk/words", "a\n");
     tree.file(
         "outside/home/.local/bin/deploy",
         format!("#!/bin/sh\n# {SECRET}\n"),
@@ -71,7 +77,16 @@ fn with_home(setting: Setting, flags: &[&str]) -> Walls {
     }
     let home = tree.text("outside/home");
     let path = format!("{home}/.local/bin:/usr/bin:/bin");
-    Walls::on(tree, setting, flags, &[("HOME", &home), ("PATH", &path)])
+    let variables = variables.iter();
+    let mut all: Vec<(&str, String)> = variables
+        .map(|(name, value)| (*name, value.replace('~', &home)))
+        .collect();
+    all.extend([("HOME", home.clone()), ("PATH", path)]);
+    let all: Vec<(&str, &str)> = all
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    Walls::on(tree, setting, flags, &all)
 }
 
 #[test]
@@ -173,6 +188,46 @@ fn missing_login_is_told_once_to_failed_command() {
             ),
             "{place:?}"
         );
+        walls.end();
+    });
+}
+
+#[test]
+fn variable_with_path_is_told_with_flags() {
+    everywhere(|setting| {
+        let data = [("NLTK_DATA", "~/nltk"), ("ACME_TOKEN", SECRET)];
+        let mut walls = with_variables(setting, &[], &data);
+        let lost = walls.sh("cat $NLTK_DATA/words");
+        let note = "[commands do not have NLTK_DATA of the operator's environment, and do not see ~/nltk; the operator can give it \
+                    (--env NLTK_DATA --system ~/nltk)]";
+        assert!(lost.text.contains(note), "{lost:?}");
+        assert!(!lost.text.contains("is outside"), "{lost:?}");
+        let secret = walls.sh("printenv ACME_TOKEN");
+        let note = "[commands do not have ACME_TOKEN of the operator's environment; the operator can give it (--credential \
+                    ACME_TOKEN=env:ACME_TOKEN --for URL)]";
+        assert!(secret.text.contains(note), "{secret:?}");
+        walls.end();
+        let flags = ["--env", "NLTK_DATA", "--system", "~/nltk"];
+        let mut walls = with_variables(setting, &flags, &data);
+        assert_eq!(walls.works("cat $NLTK_DATA/words"), "a\n");
+        walls.end();
+    });
+}
+
+#[test]
+fn neighbour_of_directory_is_told() {
+    everywhere(|setting| {
+        let mut walls = with_home(setting, &[]);
+        let lost = walls.sh("cat ../../../nosuch/x 2>/dev/null || echo none");
+        assert_eq!(lost.stdout, "none\n");
+        let dir = walls.tree.text("work");
+        let note = format!(
+            "[../../../nosuch/x (from {dir}) is outside: commands see the allowed directories, installed programs, /etc, HOME and /tmp; the \
+             operator can allow a directory (--allow DIR)]"
+        );
+        assert!(lost.text.contains(&note), "{lost:?}");
+        let inside = walls.sh("mkdir sub; cd sub && cat ../nosuch");
+        assert!(!inside.text.contains("outside"), "{inside:?}");
         walls.end();
     });
 }
