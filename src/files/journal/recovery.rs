@@ -37,8 +37,6 @@ const UNDOING: &str = "undoing";
 /// Number of newest entries whose ends are looked at.
 const MAX_UNSETTLED: usize = 64;
 
-/// Longest wait for the last processes of a killed server.
-pub(super) const DYING_WAIT: Duration = Duration::from_millis(500);
 const DYING_LOOK_MS: u64 = 5;
 
 /// Opens such a file, or makes it.

@@ -36,7 +36,6 @@ use super::log::{self, End, EntryKind, Event, Log, VERSION};
 use super::memory::{Memory, Readings};
 use super::object::{self, Id, open_dir, stat, stat_of};
 use super::recorder::Recorder;
-use super::recovery::DYING_WAIT;
 use super::root::Root;
 use super::scan::{Survey, SurveyGoal};
 use crate::autorun::AutorunRule;
@@ -55,6 +54,9 @@ pub(super) struct LoggedEntry {
     /// Length up to the last complete line, in bytes.
     pub(super) length: u64,
 }
+
+/// Longest wait for the last processes of a killed server.
+const DYING_WAIT: Duration = Duration::from_millis(500);
 
 /// Journal of a tree.
 #[derive(Debug)]
