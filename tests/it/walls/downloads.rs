@@ -160,11 +160,13 @@ fn project_programs_are_on_path() {
             format!("{work}/web/node_modules/.bin"),
             format!("{work}/.venv/bin"),
         );
+        let home = walls.works("printf $HOME");
+        let of_home = format!("{home}/.local/bin");
         let path =
             |walls: &mut Walls, dir: &str| walls.works(&format!("cd {work}/{dir}; echo $PATH"));
         assert_eq!(
             path(&mut walls, "web/src"),
-            format!("{venv}:/usr/bin:/bin\n"),
+            format!("{venv}:/usr/bin:/bin:{of_home}\n"),
             "it is where the call says that counts"
         );
         let mut start = |dir: &str| {
@@ -173,9 +175,12 @@ fn project_programs_are_on_path() {
         };
         assert_eq!(
             start("web/src"),
-            format!("{node}:{venv}:/usr/bin:/bin\nof node\n")
+            format!("{node}:{venv}:/usr/bin:/bin:{of_home}\nof node\n")
         );
-        assert_eq!(start("lib"), format!("{venv}:/usr/bin:/bin\nof python\n"));
+        assert_eq!(
+            start("lib"),
+            format!("{venv}:/usr/bin:/bin:{of_home}\nof python\n")
+        );
         walls.end();
     });
 }
