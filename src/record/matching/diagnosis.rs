@@ -28,6 +28,9 @@ const MAX_CLOSEST_HEAD_BYTES: usize = 256;
 /// Recordings that are compared in detail with a call that none of them answers.
 const MAX_CLOSEST_COMPARED: usize = 200;
 
+/// Longest shown span of bytes that are not text.
+const MAX_DIFFERENCE_BYTES: usize = 16;
+
 /// Hint for differing secrets, or for a program that transforms a placeholder.
 const STAND_IN_HINT: &str = "`redacted...` and `edac7...` stand for secrets, which differ from \
     the recorded ones: record again with the secrets of this run, or with `--keep-secrets` if the \
@@ -452,19 +455,30 @@ fn format_value(role: Role, text: &str) -> String {
     }
 }
 
+fn hex(bytes: &[u8]) -> String {
+    let digits: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.join(" ")
+}
+
 fn bytes(name: &str, a: &[u8], b: &[u8], lines: &mut Vec<String>) {
     if a == b {
         return;
     }
     let at = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let is_text = [a, b].iter().all(|bytes| str::from_utf8(bytes).is_ok());
     let part = |bytes: &[u8]| {
-        let from = at.saturating_sub(MAX_DIFFERENCE_CHARS / 4);
-        let part = &bytes[from.min(bytes.len())..(from + MAX_DIFFERENCE_CHARS).min(bytes.len())];
-        let text = String::from_utf8_lossy(part);
-        if part.is_empty() {
-            "nothing".to_owned()
+        let (before, most) = if is_text {
+            (MAX_DIFFERENCE_CHARS / 4, MAX_DIFFERENCE_CHARS)
         } else {
-            format!("`{}`", short(&text))
+            (0, MAX_DIFFERENCE_BYTES)
+        };
+        let rest = bytes.get(at.saturating_sub(before)..).unwrap_or_default();
+        let part = &rest[..rest.len().min(most)];
+        let more = if part.len() < rest.len() { " ..." } else { "" };
+        match part {
+            [] => "nothing".to_owned(),
+            _ if is_text => format!("`{}`", short(&String::from_utf8_lossy(part))),
+            _ => format!("hex `{}{more}`", hex(part)),
         }
     };
     lines.push(format!(
@@ -518,7 +532,11 @@ fn compare_wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>
             words::text(protocol, &one.bytes),
             words::text(protocol, &other.bytes),
         );
-        if recorded == asked {
+        let is_binary = protocol == Protocol::Generic
+            && [one, other]
+                .iter()
+                .any(|message| str::from_utf8(&message.bytes).is_err());
+        if recorded == asked || is_binary {
             // The length field at the start says nothing.
             let head = if protocol == Protocol::Postgres { 5 } else { 0 };
             let [a, b] = [one, other].map(|message| message.bytes.get(head..).unwrap_or_default());

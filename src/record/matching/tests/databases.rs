@@ -307,6 +307,32 @@ fn miss_excerpt_starts_near_difference() {
 }
 
 #[test]
+fn difference_of_binary_messages_is_shown_in_hex() {
+    let publish = |payload: &[u8]| {
+        let message = [&b"\x32\x20\0\x05topic"[..], payload].concat();
+        wire(Protocol::Generic, &message, b"", false)
+    };
+    let shown = |recorded: Exchange, asked: Exchange| {
+        let book = Recordings::new(vec![recorded], Noise::default());
+        let missed = book.find(&asked).unwrap_err();
+        missed.closest.unwrap().differences[0].clone()
+    };
+    let long: Vec<u8> = (0xc0..=0xff).collect();
+    assert_eq!(
+        [
+            shown(publish(b"\xcb\x42\x78"), publish(b"\xcb\x42\x79")),
+            shown(publish(b"a"), publish(&long)),
+        ],
+        [
+            "message 1: recorded 12 bytes, asked 12; from byte 11 on recorded hex `78`, \
+             asked hex `79`",
+            "message 1: recorded 10 bytes, asked 73; from byte 9 on recorded hex `61`, \
+             asked hex `c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 ca cb cc cd ce cf ...`",
+        ]
+    );
+}
+
+#[test]
 fn closest_recording_has_same_statement() {
     let text = b"INSERT INTO orders (currency, quantity, rate) VALUES ($1, $2, $3) RETURNING id";
     let run = |value: &str| {
