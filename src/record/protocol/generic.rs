@@ -1,5 +1,5 @@
 //! Unknown protocols: one exchange is what the program sends and the answer until it sends again.
-//! Of all protocols that begin TLS in the middle, the client then sends a handshake.
+//! A handshake of the client at the beginning of a turn begins TLS.
 
 use std::borrow::Cow;
 use std::ops::Bound;
