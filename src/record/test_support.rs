@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use crate::call::{Content, Exchange, Link, Protocol, Side, Target, Wire};
 use crate::matching::{Connection, Noise, Recordings};
 use crate::protocol::registry::{player, recorder};
+use crate::protocol::script::Push;
 use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer};
 
 /// Sender and bytes of one message in a conversation.
@@ -191,7 +192,7 @@ impl Played {
         let mut sent = Vec::new();
         for step in steps {
             match step {
-                PlayStep::Send(bytes) => sent.extend(bytes),
+                PlayStep::Send(bytes) | PlayStep::Push(Push { bytes, .. }) => sent.extend(bytes),
                 PlayStep::StartTls(_) => self.encrypted += 1,
                 PlayStep::Hold => self.held = true,
                 PlayStep::UntilMore(_) => sent.extend(UNTIL_MORE),
@@ -214,8 +215,13 @@ impl Played {
 
     /// Lets the server's pause elapse, if it waits for one, and returns its output.
     pub(super) fn pause(&mut self) -> Option<Vec<u8>> {
-        let steps = self.player.waits().then(|| self.player.pause());
-        steps.map(|steps| self.apply(steps))
+        let mut steps = Vec::new();
+        if self.player.waits() {
+            steps = self.player.pause();
+        }
+        steps.extend(std::iter::from_fn(|| self.player.take_push()).map(PlayStep::Push));
+        let has_steps = !steps.is_empty();
+        has_steps.then(|| self.apply(steps))
     }
 }
 

@@ -10,6 +10,7 @@ mod isolation;
 mod keeping;
 mod names;
 mod noise;
+mod pushes;
 mod refused;
 mod silent;
 mod slow;

@@ -187,6 +187,7 @@ fn exchange(source: &mut Source<'_>) -> Exchange {
                         bound: text(source),
                         rows_before: u64::from(source.byte()),
                     },
+                    ..Wire::default()
                 },
             )
         }

@@ -82,6 +82,7 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
             assert!(!closed, "nothing is said on a closed connection");
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
+                PlayStep::Push(push) => sent.extend(push.bytes),
                 PlayStep::Hold | PlayStep::UntilMore(_) => {}
                 PlayStep::StartTls(_) => return true,
                 PlayStep::Close => closed = true,

@@ -3,7 +3,8 @@
 //! File formats, matching and all protocols share these types.
 
 use std::fmt;
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use super::refusal::Refusal;
 use super::statement_meta::StatementMeta;
@@ -120,6 +121,19 @@ impl Exchange {
     /// Returns true for a connection without traffic, or for a refused one; neither is a call.
     pub fn is_no_call(&self) -> bool {
         self.is_silent() || matches!(self.end, End::Refused(..))
+    }
+
+    /// Returns the call without the messages that the server sent unasked.
+    #[must_use]
+    pub fn without_pushes(self: &Arc<Self>) -> Arc<Self> {
+        let mut call = Arc::clone(self);
+        if let Content::Wire(_, wire) = &self.content
+            && !wire.pushed.is_empty()
+            && let Content::Wire(_, wire) = &mut Arc::make_mut(&mut call).content
+        {
+            wire.take_pushes();
+        }
+        call
     }
 }
 
@@ -264,6 +278,9 @@ pub struct Wire {
     /// any number of requests.
     pub session: bool,
     pub meta: StatementMeta,
+    /// Delays after the request of the last messages, which the server sent unasked. Among these,
+    /// an empty message of an unknown protocol closes the connection.
+    pub pushed: Vec<Duration>,
 }
 
 impl Wire {
@@ -282,6 +299,24 @@ impl Wire {
             .iter()
             .filter(move |message| message.from == by)
             .map(|message| message.bytes.as_slice())
+    }
+
+    /// Returns the messages that the server sent unasked, with their delays after the request.
+    pub fn pushes(&self) -> impl Iterator<Item = (&Message, Duration)> {
+        let first = self.messages.len().saturating_sub(self.pushed.len());
+        self.messages[first..]
+            .iter()
+            .zip(self.pushed.iter().copied())
+    }
+
+    /// Removes the messages that the server sent unasked.
+    pub(crate) fn take_pushes(&mut self) -> Vec<(Message, Duration)> {
+        let first = self.messages.len().saturating_sub(self.pushed.len());
+        let messages = self.messages.split_off(first);
+        messages
+            .into_iter()
+            .zip(std::mem::take(&mut self.pushed))
+            .collect()
     }
 }
 

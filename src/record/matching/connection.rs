@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Recordings;
 use super::history::{ConnectionState, History};
 use crate::call::{Exchange, Protocol, Target};
-use crate::protocol::script::{Identity, Script};
+use crate::protocol::script::{Identity, Push, Script};
 
 pub struct Connection {
     book: Arc<Recordings>,
@@ -98,6 +98,10 @@ impl Script for Connection {
         self.book
             .overtaken_here(found)
             .map(|overtaken| overtaken.patience)
+    }
+
+    fn pushes(&self, found: &Exchange) -> Vec<Push> {
+        self.book.pushes(found)
     }
 
     fn buffered_bytes(&self) -> usize {

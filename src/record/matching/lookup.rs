@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use super::Recordings;
 use super::call_parts::chooses;
@@ -16,7 +16,7 @@ use super::report::Miss;
 use super::volatile_values::{ValueBlanker, VolatileValue};
 use crate::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::protocol::part_list::Part;
-use crate::protocol::{postgres, registry};
+use crate::protocol::registry;
 
 /// Recordings of a call that were all used.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +177,8 @@ impl Recordings {
 
     fn serve(&self, question: &Question<'_>, queue: &Queue, taken: QueueChoice) -> FoundAnswer {
         let entry = &self.entries[taken.index];
-        entry.used.store(true, Ordering::Relaxed);
+        let _ = entry.used_at.set(Instant::now());
+        entry.used.store(true, Ordering::Release);
         self.turns.send_replace(());
         let none = NoiseFields::default();
         for field in &entry.credentials {
@@ -200,7 +201,8 @@ impl Recordings {
             self.again.fetch_add(1, Ordering::Relaxed);
         }
         let found = if taken.is_again {
-            postgres::again(&entry.exchange)
+            // They are sent once.
+            entry.exchange.without_pushes()
         } else {
             Arc::clone(&entry.exchange)
         };

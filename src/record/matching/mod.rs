@@ -26,7 +26,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use tokio::sync::watch;
 
@@ -41,6 +41,7 @@ pub use noise::{DeclaredNoise, Noise};
 use queue::Queue;
 use report::MissList;
 pub use report::{ClosestRecording, Miss, Report, UnusedRecording, Why};
+pub(crate) use timing::join_pieces;
 use volatile_values::{ValueBlanker, ValuePairs, VolatileValue};
 
 use crate::call::{Content, Exchange, Protocol, Refusal, Side, Target};
@@ -93,6 +94,8 @@ struct Entry {
     done: Arc<EffectDigests>,
     volatile: Vec<VolatileValue>,
     used: AtomicBool,
+    /// Time of its first use.
+    used_at: OnceLock<Instant>,
     /// `true` if it may change later reads.
     writes: bool,
     /// Number of its recorded transaction, from 1; 0 if none.
@@ -306,6 +309,7 @@ impl Recordings {
             done: Arc::clone(&before.done),
             volatile: Vec::new(),
             used: AtomicBool::new(is_aborted),
+            used_at: OnceLock::new(),
             writes: history::writes(&exchange),
             transaction: before.transaction,
             around: [None; 2],

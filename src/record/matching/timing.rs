@@ -3,18 +3,29 @@
 //! cancelled. But some HTTP/2 and Redis clients give up silently. So such an answer is delayed
 //! until the program has sent the next recorded request, at most for the recorded duration and a
 //! second more.
+//!
+//! A message that the server sends unasked follows the last request before it, on any connection,
+//! which may have caused it. It keeps its delay after that request, up to a second. Without that
+//! request, it is sent a second later than recorded.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use replay_base::limits::OVERTAKEN_MS;
+use tokio::time::{sleep_until, timeout_at};
 
 use super::{Ordering, Recordings, is_session};
-use crate::call::{Content, Exchange, HttpResponse, HttpVersion, Protocol};
+use crate::call::{Content, Exchange, HttpResponse, HttpVersion, Message, Protocol, Side};
 use crate::http::h1::field;
+use crate::protocol::script::Push;
 
 /// Additional wait for the next request, in milliseconds. The recorded duration misses the delay of
 /// the proxy itself, so a program with a timeout waits a little longer than recorded.
 const SLACK_MS: u64 = 1000;
+/// Longest delay of a message after the request that it follows, in milliseconds.
+const MAX_PUSH_DELAY_MS: u64 = 1000;
+/// Shortest delay of a message after the request of its own connection, in milliseconds. Some
+/// programs drop a notification that comes together with an answer.
+const MIN_PUSH_DELAY_MS: u64 = 50;
 
 /// The first request during the wait for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,28 +76,119 @@ impl Recordings {
     }
 
     pub async fn has_gone_on(&self, overtaken: Overtaken) {
-        let used = &self.entries[overtaken.by].used;
+        self.has_used(overtaken.by).await;
+    }
+
+    /// Waits until a recording is used.
+    async fn has_used(&self, index: usize) {
+        let used = &self.entries[index].used;
         let mut turns = self.turns.subscribe();
         // The book, and so the sender, outlives this borrow.
         let _ = turns.wait_for(|()| used.load(Ordering::Relaxed)).await;
     }
 
-    pub(super) fn in_order(&self) -> Vec<(SystemTime, usize)> {
-        let is_call = |exchange: &Exchange| {
-            !is_session(exchange)
-                && !exchange.is_no_call()
-                && exchange.content.protocol() != Protocol::Dns
+    /// Returns the messages that the server sent unasked after a call, which is played now.
+    pub(super) fn pushes(&self, found: &Exchange) -> Vec<Push> {
+        let Content::Wire(_, wire) = &found.content else {
+            return Vec::new();
         };
+        let now = Instant::now();
+        let push = |(message, waited): (&Message, Duration)| {
+            let came = found.sent_at + waited;
+            let asked = &self.asked[..self.asked.partition_point(|(at, _)| *at <= came)];
+            let other = asked.last().filter(|(at, _)| *at > found.sent_at);
+            let since = other.map_or(found.sent_at, |(at, _)| *at);
+            let longest = Duration::from_millis(MAX_PUSH_DELAY_MS);
+            let delay = came.duration_since(since).unwrap_or_default().min(longest);
+            let (delay, latest) = if other.is_some() {
+                (delay, now + waited + Duration::from_millis(SLACK_MS))
+            } else {
+                let delay = delay.max(Duration::from_millis(MIN_PUSH_DELAY_MS));
+                (delay, now + delay)
+            };
+            Push {
+                bytes: message.bytes.clone(),
+                came,
+                after: other.map(|(_, index)| *index),
+                delay,
+                latest,
+            }
+        };
+        wire.pushes().map(push).collect()
+    }
+
+    /// Waits until a message that the server sends unasked is due.
+    pub async fn is_due(&self, push: &Push) {
+        let mut due = push.latest;
+        if let Some(index) = push.after
+            && timeout_at(push.latest.into(), self.has_used(index))
+                .await
+                .is_ok()
+            && let Some(used_at) = self.entries[index].used_at.get()
+        {
+            due = *used_at + push.delay;
+        }
+        sleep_until(due.into()).await;
+    }
+
+    pub(super) fn in_order(&self) -> Vec<(SystemTime, usize)> {
         let calls = self
             .entries
             .iter()
             .enumerate()
-            .filter(|(_, entry)| is_call(&entry.exchange));
+            .filter(|(_, entry)| is_turn(&entry.exchange));
         let mut asked: Vec<_> = calls
             .map(|(index, entry)| (entry.exchange.sent_at, index))
             .collect();
         asked.sort_unstable();
         asked
+    }
+}
+
+/// Returns true if a call shows how far the program has gone on.
+fn is_turn(exchange: &Exchange) -> bool {
+    !is_session(exchange) && !exchange.is_no_call() && exchange.content.protocol() != Protocol::Dns
+}
+
+/// Joins the pieces of answers in unknown protocols. A piece stays a message of its own after a
+/// request of the program on any connection, and after a silence.
+pub(crate) fn join_pieces(exchanges: &mut [Exchange]) {
+    let turns = exchanges.iter().filter(|exchange| is_turn(exchange));
+    let mut asked: Vec<SystemTime> = turns.map(|exchange| exchange.sent_at).collect();
+    asked.sort_unstable();
+    let has_asked = |since: SystemTime, until: SystemTime| {
+        asked.partition_point(|at| *at <= since) < asked.partition_point(|at| *at < until)
+    };
+    for exchange in exchanges {
+        let (sent_at, mut last) = (exchange.sent_at, exchange.answered_at);
+        let Content::Wire(Protocol::Generic, wire) = &mut exchange.content else {
+            continue;
+        };
+        for (message, waited) in wire.take_pushes() {
+            let came = sent_at + waited;
+            let silence = came.duration_since(last).unwrap_or_default();
+            let answer = wire
+                .messages
+                .last_mut()
+                .filter(|last| last.from == Side::Server);
+            let is_silent = answer.is_some() && silence >= Duration::from_millis(OVERTAKEN_MS);
+            let is_close = message.bytes.is_empty();
+            let stays = if is_close {
+                !wire.pushed.is_empty()
+            } else {
+                is_silent || has_asked(last, came)
+            };
+            match answer {
+                Some(answer) if !stays && !is_close => answer.bytes.extend(message.bytes),
+                _ => wire.messages.push(message),
+            }
+            if stays {
+                wire.pushed.push(waited);
+            } else if wire.pushed.is_empty() && !is_close {
+                exchange.answered_at = came;
+            }
+            last = came;
+        }
     }
 }
 

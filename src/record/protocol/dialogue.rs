@@ -345,7 +345,16 @@ impl Draft {
         if self.size <= MAX_WIRE_CALL_BYTES {
             self.wire.messages.push(Message { from, bytes });
         } else {
-            self.wire.messages = Vec::new();
+            (self.wire.messages, self.wire.pushed) = (Vec::new(), Vec::new());
+        }
+    }
+
+    /// Adds a message that the server sends unasked at this time.
+    pub(crate) fn push_unasked(&mut self, bytes: Vec<u8>, came: SystemTime) {
+        self.push(Side::Server, bytes);
+        if !self.wire.messages.is_empty() {
+            let delay = came.duration_since(self.sent_at).unwrap_or_default();
+            self.wire.pushed.push(delay);
         }
     }
 

@@ -4,29 +4,36 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use replay_base::limits::MAX_RECORDED_BODY_BYTES;
+use replay_base::limits::{MAX_RECORDED_BODY_BYTES, OVERTAKEN_MS};
 
 use crate::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
 use crate::http::websocket::Unmask;
 use crate::net::sniff;
 use crate::protocol::responder::{Prompter, messages_from};
-use crate::protocol::script::Script;
+use crate::protocol::script::{Push, Script};
 use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
 /// Longest excerpt of a call in a message, in bytes.
 const MAX_SHOWN_CALL_BYTES: usize = 4096;
 
 /// Records turns. An empty last message of the server means that the server closed the connection.
+///
+/// Later pieces of an answer, and a late first one, are marked as sent unasked.
+/// `matching::join_pieces` joins most of them, since it knows the calls of all connections.
 #[derive(Debug)]
 pub(crate) struct GenericRecorder {
     link: Link,
     unmask: Option<Unmask>,
-    /// Bytes of this turn, by side.
-    said: [Vec<u8>; 2],
+    /// Bytes of the client in this turn.
+    asked: Vec<u8>,
+    /// Pieces of the answer, with the times at which they came.
+    answered: Vec<(SystemTime, Vec<u8>)>,
+    answered_bytes: usize,
     sent_at: Option<SystemTime>,
-    answered_at: Option<SystemTime>,
+    /// Time of the last bytes of the client.
+    asked_at: Option<SystemTime>,
     too_long: bool,
     silent_since: Option<SystemTime>,
 }
@@ -38,9 +45,11 @@ impl GenericRecorder {
         Self {
             link,
             unmask: websocket.then(Unmask::default),
-            said: [Vec::new(), Vec::new()],
+            asked: Vec::new(),
+            answered: Vec::new(),
+            answered_bytes: 0,
             sent_at: None,
-            answered_at: None,
+            asked_at: None,
             too_long: false,
             silent_since: None,
         }
@@ -56,11 +65,15 @@ impl GenericRecorder {
         }
     }
 
-    /// Ends the turn and returns its exchange, if it has data.
-    fn turn(&mut self, closed: bool) -> Option<RecordStep> {
-        let [asked, answered] = std::mem::take(&mut self.said);
-        let sent_at = self.sent_at.take()?;
-        let answered_at = self.answered_at.take().unwrap_or(sent_at);
+    /// Ends the turn and returns its exchange, if it has data. `closed` is the time at which the
+    /// server closed the connection.
+    fn turn(&mut self, closed: Option<SystemTime>) -> Option<RecordStep> {
+        let (asked, mut answered) = (
+            std::mem::take(&mut self.asked),
+            std::mem::take(&mut self.answered),
+        );
+        self.answered_bytes = 0;
+        let (asked_at, sent_at) = (self.asked_at.take(), self.sent_at.take()?);
         if std::mem::take(&mut self.too_long) {
             let most = MAX_RECORDED_BODY_BYTES >> 20;
             let what = format!(
@@ -69,18 +82,27 @@ impl GenericRecorder {
             );
             return Some(RecordStep::Lost(what));
         }
-        let said = [(Side::Client, asked), (Side::Server, answered)]
-            .into_iter()
-            .filter(|(_, bytes)| !bytes.is_empty());
-        let end = closed.then(|| (Side::Server, Vec::new()));
-        let messages = said
-            .chain(end)
-            .map(|(from, bytes)| Message { from, bytes })
-            .collect();
+        let first = answered.first().map(|(at, _)| *at);
+        let is_late = first
+            .zip(asked_at)
+            .is_some_and(|(at, asked)| since(at, asked) >= Duration::from_millis(OVERTAKEN_MS));
+        let answer = answered.len().min(usize::from(!is_late));
+        let answered_at = first.filter(|_| !is_late).unwrap_or(sent_at);
+        let has_more = answered.len() > answer;
+        answered.extend(closed.map(|at| (at, Vec::new())));
+        let unasked = answered[answer..].iter().filter(|_| has_more);
+        let pushed = unasked.map(|(at, _)| since(*at, sent_at)).collect();
+
+        let asked = Some((Side::Client, asked)).filter(|(_, bytes)| !bytes.is_empty());
+        let answered = answered.into_iter().map(|(_, bytes)| (Side::Server, bytes));
+        let messages = asked.into_iter().chain(answered);
         let content = Content::Wire(
             Protocol::Generic,
             Wire {
-                messages,
+                messages: messages
+                    .map(|(from, bytes)| Message { from, bytes })
+                    .collect(),
+                pushed,
                 ..Wire::default()
             },
         );
@@ -95,30 +117,37 @@ impl GenericRecorder {
 impl WireRecorder for GenericRecorder {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep> {
         self.silent_since = None;
-        let begins_turn = from == Side::Client
-            && (self.answered_at.is_some() || self.said[Side::Client as usize].is_empty());
+        let begins_turn =
+            from == Side::Client && (self.asked.is_empty() || !self.answered.is_empty());
         if begins_turn && self.unmask.is_none() && sniff::is_client_hello(bytes) {
-            let mut steps: Vec<_> = self.turn(false).into_iter().collect();
+            let mut steps: Vec<_> = self.turn(None).into_iter().collect();
             steps.push(RecordStep::StartTls(bytes.to_vec()));
             return steps;
         }
         let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
-        if from == Side::Client && self.answered_at.is_some() {
-            steps.extend(self.turn(false));
+        if from == Side::Client && !self.answered.is_empty() {
+            steps.extend(self.turn(None));
         }
         self.sent_at.get_or_insert(at);
-        if from == Side::Server {
-            self.answered_at = Some(at);
-        }
         let plain = match &mut self.unmask {
             Some(unmask) if from == Side::Client => Cow::Owned(unmask.take(bytes)),
             _ => Cow::Borrowed(bytes),
         };
-        let kept = &mut self.said[from as usize];
-        if kept.len() + plain.len() > MAX_RECORDED_BODY_BYTES {
-            self.too_long = true;
-        } else {
-            kept.extend_from_slice(&plain);
+        let before = match from {
+            Side::Client => self.asked.len(),
+            Side::Server => self.answered_bytes,
+        };
+        self.too_long |= before + plain.len() > MAX_RECORDED_BODY_BYTES;
+        let kept = if self.too_long { &[] } else { &*plain };
+        match from {
+            Side::Client => {
+                self.asked_at = Some(at);
+                self.asked.extend_from_slice(kept);
+            }
+            Side::Server => {
+                self.answered_bytes += kept.len();
+                self.answered.push((at, kept.to_vec()));
+            }
         }
         steps
     }
@@ -130,13 +159,22 @@ impl WireRecorder for GenericRecorder {
                 at,
                 Some(by),
             )))],
-            None => self.turn(by == Side::Server).into_iter().collect(),
+            None => self
+                .turn((by == Side::Server).then_some(at))
+                .into_iter()
+                .collect(),
         }
     }
 
     fn buffered_bytes(&self) -> usize {
-        self.said.iter().map(Vec::len).sum()
+        let pieces = size_of_val(self.answered.as_slice());
+        self.asked.len() + self.answered_bytes + pieces
     }
+}
+
+/// Returns the time between two others; zero if the clock was set back.
+fn since(at: SystemTime, earlier: SystemTime) -> Duration {
+    at.duration_since(earlier).unwrap_or_default()
 }
 
 /// State of the program's input.
@@ -259,21 +297,16 @@ impl GenericPlayer {
     }
 
     fn say(&mut self, asked: &[Vec<u8>]) -> Vec<PlayStep> {
-        let steps: Vec<_> = match self.prompter.ask(asked) {
+        let answer: Vec<_> = match self.prompter.ask(asked) {
             Ok(found) => {
                 let said = messages_from(&found, Side::Server).map(<[u8]>::to_vec);
-                said.map(|bytes| {
-                    if bytes.is_empty() {
-                        PlayStep::Close
-                    } else {
-                        PlayStep::Send(bytes)
-                    }
-                })
-                .collect()
+                said.map(PlayStep::of_message).collect()
             }
             Err(_) => vec![PlayStep::Close],
         };
-        self.ended |= steps.contains(&PlayStep::Close);
+        self.ended |= answer.contains(&PlayStep::Close);
+        let mut steps = self.prompter.take_preceding();
+        steps.extend(answer);
         steps
     }
 }
@@ -315,11 +348,20 @@ impl WirePlayer for GenericPlayer {
         self.answer(InputState::Paused)
     }
 
+    fn next_push(&self) -> Option<&Push> {
+        self.prompter.pushes.front().filter(|_| !self.ended)
+    }
+
+    fn take_push(&mut self) -> Option<Push> {
+        self.next_push()?;
+        self.prompter.pushes.pop_front()
+    }
+
     fn finish(&mut self) -> Vec<PlayStep> {
         self.answer(InputState::Ended)
     }
 
     fn buffered_bytes(&self) -> usize {
-        self.pending.len()
+        self.pending.len() + self.prompter.buffered_bytes()
     }
 }

@@ -1,7 +1,7 @@
 //! Player of one server connection: splits bytes into messages and passes them to the protocol,
 //! which answers each from recordings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use replay_base::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CO
 
 use crate::call::{Content, Exchange, Link, Protocol, Side, Wire};
 use crate::protocol::dialogue::{Fault, Inbox};
-use crate::protocol::script::{Identity, Script};
+use crate::protocol::script::{Identity, Push, Script};
 use crate::protocol::wire::{PlayStep, WirePlayer};
 
 pub(crate) trait Responder: Send {
@@ -36,8 +36,10 @@ pub(crate) struct Prompter {
     pub(crate) until_more: Option<Duration>,
     /// Step after the next answer. Nothing after a [`PlayStep::Close`] is read.
     pub(crate) then: Option<PlayStep>,
-    /// Bytes sent before the next answer, or when the program pauses.
-    pub(crate) unasked: Vec<u8>,
+    /// Messages sent unasked, in order.
+    pub(crate) pushes: VecDeque<Push>,
+    /// Messages that the server sent before the next answer.
+    preceding: Vec<PlayStep>,
 }
 
 impl Prompter {
@@ -48,7 +50,8 @@ impl Prompter {
             script,
             until_more: None,
             then: None,
-            unasked: Vec::new(),
+            pushes: VecDeque::new(),
+            preceding: Vec::new(),
         }
     }
 
@@ -75,7 +78,31 @@ impl Prompter {
         if found.abandoned() {
             self.then = Some(PlayStep::Hold);
         }
-        Ok(found)
+        self.order_pushes(&found);
+        Ok(found.without_pushes())
+    }
+
+    /// Queues the pushes of a call. Earlier ones that came before its answer keep their place.
+    fn order_pushes(&mut self, found: &Exchange) {
+        let is_before = |push: &mut Push| push.came <= found.answered_at;
+        while let Some(push) = self.pushes.pop_front_if(is_before) {
+            self.preceding.push(PlayStep::Push(push));
+        }
+        self.pushes.extend(self.script.pushes(found));
+        self.pushes.make_contiguous().sort_by_key(|push| push.came);
+    }
+
+    /// Takes the messages that come before the next answer.
+    pub(crate) fn take_preceding(&mut self) -> Vec<PlayStep> {
+        std::mem::take(&mut self.preceding)
+    }
+
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        let pushes = self
+            .pushes
+            .iter()
+            .map(|push| size_of_val(push) + push.bytes.len());
+        self.script.buffered_bytes() + pushes.sum::<usize>()
     }
 
     /// Returns the recording that would answer this question, without using it up.
@@ -209,12 +236,9 @@ impl ResponderPlayer {
         while !self.closed
             && let Some(message) = self.inbox.message(|rest| self.responder.length(rest))?
         {
-            let mut said = std::mem::take(&mut self.prompter.unasked);
-            said.extend(self.responder.message(&mut self.prompter, message)?);
+            let said = self.responder.message(&mut self.prompter, message)?;
             self.say(said, steps);
-            self.kept = self.responder.buffered_bytes()
-                + self.prompter.script.buffered_bytes()
-                + self.prompter.unasked.len();
+            self.kept = self.responder.buffered_bytes() + self.prompter.buffered_bytes();
             if self.kept > MAX_WIRE_CONNECTION_BYTES {
                 return Err("more than 128 MiB of requests wait for their answers");
             }
@@ -224,9 +248,11 @@ impl ResponderPlayer {
 
     fn say(&mut self, said: Vec<u8>, steps: &mut Vec<PlayStep>) {
         let (until_more, then) = (self.prompter.until_more.take(), self.prompter.then.take());
+        let preceding = self.prompter.take_preceding();
         if self.held {
             return;
         }
+        steps.extend(preceding);
         steps.extend(
             until_more
                 .filter(|_| self.inbox.rest().is_empty())
@@ -275,12 +301,14 @@ impl WirePlayer for ResponderPlayer {
         steps
     }
 
-    fn waits(&self) -> bool {
-        !self.closed && !self.held && !self.prompter.unasked.is_empty()
+    fn next_push(&self) -> Option<&Push> {
+        let is_open = !self.closed && !self.held;
+        self.prompter.pushes.front().filter(|_| is_open)
     }
 
-    fn pause(&mut self) -> Vec<PlayStep> {
-        vec![PlayStep::Send(std::mem::take(&mut self.prompter.unasked))]
+    fn take_push(&mut self) -> Option<Push> {
+        self.next_push()?;
+        self.prompter.pushes.pop_front()
     }
 
     fn buffered_bytes(&self) -> usize {

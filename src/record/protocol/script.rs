@@ -2,7 +2,7 @@
 //! a protocol its answers.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::call::{Exchange, Protocol, Target};
 
@@ -35,8 +35,26 @@ pub trait Script: Send {
     /// Returns the recorded duration of an answer, if the program sent another request before it
     /// came.
     fn overtaken(&self, found: &Exchange) -> Option<Duration>;
+    /// Returns the messages that the server sent unasked after a call, which is played now.
+    fn pushes(&self, found: &Exchange) -> Vec<Push>;
     /// Returns the memory, in bytes, for the state of the connection.
     fn buffered_bytes(&self) -> usize;
+}
+
+/// A message that the server sends unasked. It follows the request before it in the recording, on
+/// any connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Push {
+    /// The message; empty if the server closes the connection.
+    pub bytes: Vec<u8>,
+    /// Time at which it came in the recording.
+    pub came: SystemTime,
+    /// Index of the recording of that request, if any.
+    pub after: Option<usize>,
+    /// Delay after that request.
+    pub delay: Duration,
+    /// Time at which it is sent without that request.
+    pub latest: Instant,
 }
 
 /// Identity of a connection, from a login.

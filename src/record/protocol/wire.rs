@@ -6,6 +6,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::call::{Exchange, Side};
+use crate::protocol::script::Push;
 
 /// Action of the proxy while it records a connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,8 @@ pub trait WireRecorder: Send {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayStep {
     Send(Vec<u8>),
+    /// Send this message once it is due, and nothing before it.
+    Push(Push),
     /// Encryption begins with the next byte. The bytes are the first encrypted ones, which the
     /// client sent with its request.
     StartTls(Vec<u8>),
@@ -48,6 +51,25 @@ pub enum PlayStep {
     Close,
 }
 
+impl PlayStep {
+    /// Returns the number of bytes that it holds.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Send(bytes) | Self::Push(Push { bytes, .. }) => bytes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Returns the step of a recorded message; an empty one closes the connection.
+    pub(crate) fn of_message(bytes: Vec<u8>) -> Self {
+        if bytes.is_empty() {
+            Self::Close
+        } else {
+            Self::Send(bytes)
+        }
+    }
+}
+
 /// Plays the server's side of one connection from recordings. The script counts calls without a
 /// recording; they are answered with an error of the protocol.
 pub trait WirePlayer: Send {
@@ -55,10 +77,18 @@ pub trait WirePlayer: Send {
     fn open(&mut self) -> Vec<PlayStep>;
     /// Processes bytes from the program.
     fn take(&mut self, bytes: &[u8]) -> Vec<PlayStep>;
-    /// Returns true if it has bytes to send that the recorded server sent unasked.
-    fn waits(&self) -> bool;
-    /// Returns the bytes to send unasked after the program has paused.
-    fn pause(&mut self) -> Vec<PlayStep>;
+    /// Returns true if a pause of the program changes how its pending bytes are understood.
+    fn waits(&self) -> bool {
+        false
+    }
+    /// Processes a pause of the program.
+    fn pause(&mut self) -> Vec<PlayStep> {
+        Vec::new()
+    }
+    /// Returns the next message to send unasked, without taking it.
+    fn next_push(&self) -> Option<&Push>;
+    /// Takes the next message to send unasked.
+    fn take_push(&mut self) -> Option<Push>;
     /// Processes the end of the program's input: the pending bytes are complete.
     fn finish(&mut self) -> Vec<PlayStep> {
         Vec::new()

@@ -11,10 +11,6 @@ use crate::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::protocol::registry;
 use crate::protocol::wire::{WirePlayer, WireRecorder};
 
-/// Delay before an unsolicited message that was recorded after a call is sent, in milliseconds.
-/// Some programs drop a notification that comes together with an answer.
-const UNASKED_AFTER_MS: u64 = 50;
-
 /// Creates the recorder for a connection opened at this time; unknown protocols are recorded in
 /// turns.
 pub(super) fn recorder(
@@ -45,7 +41,7 @@ impl PlayedServer {
         match registry::player(protocol, &context.link, Connection::on(&replay.book)) {
             Some(player) => Self {
                 player,
-                patience: Duration::from_millis(UNASKED_AFTER_MS),
+                patience: replay.quiet,
             },
             None => Self::in_turns(context, replay, false),
         }

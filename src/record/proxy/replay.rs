@@ -1,5 +1,6 @@
 //! Replay of one connection.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -237,6 +238,14 @@ pub(super) async fn http1(context: Context, replay: Arc<Replay>, client: Stream)
     }
 }
 
+/// Event that a played server reacts to.
+enum PlayEvent {
+    Read(io::Result<usize>),
+    Paused,
+    /// The next message that the server sends unasked is due.
+    Due,
+}
+
 /// Replays a server of a protocol other than HTTP.
 async fn play(
     context: &Context,
@@ -249,12 +258,19 @@ async fn play(
         mut player,
         patience,
     } = actor;
-    let mut steps = player.open();
+    let mut steps = VecDeque::from(player.open());
     let mut ended = false;
     let mut later = Vec::new();
     let mut held = context.shared.share();
     loop {
-        for step in steps {
+        // A message that is not due holds back those after it.
+        while let Some(step) =
+            steps.pop_front_if(|step| ended || !matches!(step, PlayStep::Push(_)))
+        {
+            let step = match step {
+                PlayStep::Push(push) => PlayStep::of_message(push.bytes),
+                step => step,
+            };
             match step {
                 PlayStep::Send(bytes) => client.write_all(&bytes).await?,
                 PlayStep::StartTls(early) => {
@@ -277,7 +293,7 @@ async fn play(
                         () = context.stopped() => return Ok(()),
                     }
                 }
-                PlayStep::Hold | PlayStep::UntilMore(_) => {}
+                PlayStep::Hold | PlayStep::UntilMore(_) | PlayStep::Push(_) => {}
                 PlayStep::Close => {
                     client.flush().await?;
                     return client.shutdown().await;
@@ -289,11 +305,21 @@ async fn play(
             return client.shutdown().await;
         }
         let mut bytes = std::mem::take(&mut later);
-        let read = if bytes.is_empty() {
-            let reading = client.read_more(&mut bytes);
+        let event = if bytes.is_empty() {
+            let push = match steps.front() {
+                Some(PlayStep::Push(push)) => Some(push),
+                _ => player.next_push(),
+            };
+            let due = async {
+                match push {
+                    Some(push) => replay.book.is_due(push).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
-                read = reading => Some(read),
-                () = tokio::time::sleep(patience), if player.waits() => None,
+                read = client.read_more(&mut bytes) => PlayEvent::Read(read),
+                () = due => PlayEvent::Due,
+                () = tokio::time::sleep(patience), if player.waits() => PlayEvent::Paused,
                 () = context.stopped() => {
                     // Unanswered requests count as missed.
                     player.finish();
@@ -301,18 +327,29 @@ async fn play(
                 }
             }
         } else {
-            Some(Ok(bytes.len()))
+            PlayEvent::Read(Ok(bytes.len()))
         };
-        steps = match read {
-            Some(Err(error)) => return Err(error),
-            Some(Ok(0)) => {
+        match event {
+            PlayEvent::Read(Err(error)) => return Err(error),
+            PlayEvent::Read(Ok(0)) => {
                 ended = true;
-                player.finish()
+                steps.extend(player.finish());
+                // A program that only reads on does not go on either.
+                steps.extend(std::iter::from_fn(|| player.take_push()).map(PlayStep::Push));
             }
-            Some(Ok(_)) => player.take(&bytes),
-            None => player.pause(),
-        };
-        if !held.try_cover(player.buffered_bytes()) {
+            PlayEvent::Read(Ok(_)) => steps.extend(player.take(&bytes)),
+            PlayEvent::Paused => steps.extend(player.pause()),
+            PlayEvent::Due => {
+                let push = steps
+                    .pop_front()
+                    .or_else(|| player.take_push().map(PlayStep::Push));
+                if let Some(PlayStep::Push(push)) = push {
+                    steps.push_front(PlayStep::of_message(push.bytes));
+                }
+            }
+        }
+        let waiting: usize = steps.iter().map(PlayStep::size).sum();
+        if !held.try_cover(player.buffered_bytes() + waiting) {
             replay.book.missed(
                 &context.link.target,
                 "a message that does not fit into --memory-mib",

@@ -19,6 +19,7 @@ use super::judging::PendingVerdicts;
 use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::call::{Content, Exchange, Link, Refusal, Target};
+use crate::matching::join_pieces;
 use crate::net::ca::Authority;
 use crate::net::dns::{FakeNames, is_fake};
 use replay_network::http_client::Verifier;
@@ -272,6 +273,7 @@ impl Hub {
         let spoken: HashSet<Target> = calls.map(|call| call.target.clone()).collect();
         exchanges.retain(|exchange| !exchange.is_silent() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
+        join_pieces(&mut exchanges);
         let (refused, unanswered) = (
             kept.refused.into_iter().collect(),
             kept.unanswered.into_iter().collect(),

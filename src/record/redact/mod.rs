@@ -134,6 +134,7 @@ impl Secrets {
                         messages: said.cloned().collect(),
                         session: wire.session,
                         meta: wire.meta.clone(),
+                        ..Wire::default()
                     },
                 )
             }

@@ -4,11 +4,12 @@
 //! Keploy's kinds `Redis`, `Generic` and `Kafka` can only be read.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use replay_base::limits::MAX_SHOWN_QUESTION_CHARS;
 
 use super::bodies::is_large;
-use super::metadata::{Metadata, Spec};
+use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node, decode_base64};
 use super::{BodyFiles, Fault, Problem};
 use crate::call::{Content, Message, Protocol, Side, StatementMeta, Wire};
@@ -34,6 +35,10 @@ pub(super) fn write(
 ) -> Members {
     for (name, text) in wire.meta.texts() {
         metadata.add(name, text);
+    }
+    if !wire.pushed.is_empty() {
+        let delays = wire.pushed.iter().map(|delay| delay.as_nanos().to_string());
+        metadata.add(key::PUSHED, delays.collect::<Vec<_>>().join(" "));
     }
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
@@ -94,10 +99,19 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
         None => in_turns(part, kind)?,
     };
     let meta = part.node.get("metadata", read_meta)?;
+    let of_server = messages
+        .iter()
+        .rev()
+        .take_while(|it| it.from == Side::Server)
+        .count();
+    let pushed = part.node.get("metadata", |metadata| {
+        metadata.get(key::PUSHED, |node| pushed(node, of_server))
+    })?;
     let wire = Wire {
         messages,
         session,
         meta,
+        pushed,
     };
     Ok(Content::Wire(protocol, wire))
 }
@@ -109,6 +123,17 @@ fn read_meta(metadata: &Node) -> Result<StatementMeta, Problem> {
         bound: metadata.get(StatementMeta::BOUND, Node::text)?,
         rows_before: metadata.get(StatementMeta::ROWS_BEFORE, Node::number)?,
     })
+}
+
+/// Reads the delays of at most so many last messages.
+fn pushed(node: &Node, most: usize) -> Result<Vec<Duration>, Problem> {
+    let delays: Vec<u64> = numbers(node)?;
+    if delays.len() > most {
+        return Err(node.expected(&format!(
+            "at most {most} numbers, for the server's last messages"
+        )));
+    }
+    Ok(delays.into_iter().map(Duration::from_nanos).collect())
 }
 
 fn numbers<T: FromStr>(node: &Node) -> Result<Vec<T>, Problem> {

@@ -30,6 +30,9 @@ pub(super) mod key {
     /// End of the call without an answer: `abandoned`, `silent`, `closed`, or `refused ECONNREFUSED
     /// 1`, with the number of the connection to its target.
     pub(crate) const END: &str = "end";
+    /// Delays after the request, in nanoseconds, of the last messages: the server sent these
+    /// unasked.
+    pub(crate) const PUSHED: &str = "pushedAfterNs";
     pub(crate) const CONNECTION: &str = "connID";
 }
 

@@ -30,7 +30,9 @@ pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
 use head::Origin;
 use replay_base::limits::MAX_CALLS_FILE_BYTES;
 
+use crate::call::{Content, Protocol};
 use crate::matching::{DeclaredNoise, Recording};
+use crate::protocol::postgres;
 
 /// Kind of a problem with a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,6 +211,12 @@ pub fn read(file: &str, bytes: &[u8], bodies: BodyLoader<'_>) -> Result<CallsFil
     }
     if origin == Origin::Format3 {
         format3::convert(&mut calls.recordings);
+    }
+    for Recording { exchange, .. } in &mut calls.recordings {
+        let answered = exchange.answered_at.duration_since(exchange.sent_at);
+        if let Content::Wire(Protocol::Postgres, wire) = &mut exchange.content {
+            postgres::mark_notifications(wire, answered.unwrap_or_default());
+        }
     }
     Ok(calls)
 }

@@ -412,6 +412,7 @@ fn ours() -> Vec<Recording> {
             messages,
             session,
             meta,
+            ..Wire::default()
         };
         Content::Wire(protocol, wire)
     };
@@ -865,5 +866,82 @@ fn read_refuses_file_above_size_limit() {
     assert_eq!(
         error.to_string(),
         "f: 268435457 bytes; a file of calls may have at most 268435456"
+    );
+}
+
+/// Returns a call whose last messages came unasked after these delays.
+fn pushing(protocol: Protocol, said: &[(Side, &[u8])], pushed: &[Duration]) -> Recording {
+    let messages = said.iter().map(|(from, bytes)| Message {
+        from: *from,
+        bytes: bytes.to_vec(),
+    });
+    let mut recording = ours().remove(0);
+    recording.noise = None;
+    recording.exchange.content = Content::Wire(
+        protocol,
+        Wire {
+            messages: messages.collect(),
+            pushed: pushed.to_vec(),
+            ..Wire::default()
+        },
+    );
+    recording.exchange.end = End::Answered;
+    recording
+}
+
+#[test]
+fn unasked_messages_keep_their_delays() {
+    let said: [(Side, &[u8]); 4] = [
+        (Side::Client, b"sub\n"),
+        (Side::Server, b"ok\n"),
+        (Side::Server, b"a\n"),
+        (Side::Server, b""),
+    ];
+    let delays = [Duration::from_nanos(1), Duration::new(5, 999_999_999)];
+    let recording = pushing(Protocol::Generic, &said, &delays);
+    let mut large = recording.clone();
+    let Content::Wire(_, wire) = &mut large.exchange.content else {
+        panic!()
+    };
+    wire.messages[2].bytes = vec![b'x'; MIN_BODY_APART_BYTES];
+    let (recordings, mut apart) = ([recording, large], BodyFiles::default());
+    let file = write("f", &Head::default(), &recordings, &mut apart).unwrap();
+    let body = |reference: &BodyRef| {
+        let file = apart.files().find(|(path, _)| *path == reference.path);
+        Ok(file.unwrap().1.to_vec())
+    };
+    assert_eq!(read("f", &file, &body).unwrap().recordings, recordings);
+
+    let text = String::from_utf8(file).unwrap();
+    let broken = text.replacen("1 5999999999", "1 2 3 4", 1);
+    assert_eq!(
+        read("f", broken.as_bytes(), &body).unwrap_err().to_string(),
+        "f:12: `spec.metadata.pushedAfterNs`: expected at most 3 numbers, for the server's last \
+         messages, got `1 2 3 4`"
+    );
+}
+
+#[test]
+fn notifications_of_earlier_sets_are_unasked() {
+    let ready = b"Z\0\0\0\x05I";
+    let notification = b"A\0\0\0\x10\0\0\0\x07news\0hi\0";
+    let said: [(Side, &[u8]); 5] = [
+        (Side::Client, b"Q\0\0\0\x10LISTEN news\0"),
+        (Side::Server, b"C\0\0\0\x0bLISTEN\0"),
+        (Side::Server, ready),
+        (Side::Server, notification),
+        (Side::Server, notification),
+    ];
+    let earlier = pushing(Protocol::Postgres, &said, &[]);
+    let Exchange {
+        sent_at,
+        answered_at,
+        ..
+    } = earlier.exchange;
+    let answered = answered_at.duration_since(sent_at).unwrap();
+    let file = write("f", &Head::default(), &[earlier], &mut BodyFiles::default()).unwrap();
+    assert_eq!(
+        read("f", &file, &no_body).unwrap().recordings,
+        [pushing(Protocol::Postgres, &said, &[answered; 2])]
     );
 }

@@ -3,6 +3,7 @@
 //! times, and pools hand out connections in any order.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::message::{BindFields, message, statement};
 use crate::call::{Content, Exchange, Message, Side, StatementMeta, Wire};
@@ -115,28 +116,17 @@ pub(super) fn convert(found: &Exchange, first: Option<Vec<u8>>) -> Arc<Exchange>
     Arc::new(turned)
 }
 
-/// Splits the answer to a recorded call from the notifications after it. Notifications of channels
-/// that a connection listens to (manual, "Asynchronous Operations") follow the `ReadyForQuery` of
-/// the call before them.
-pub(super) fn answer_and_unasked(found: &Exchange) -> (Vec<&[u8]>, Vec<&[u8]>) {
-    let mut answer: Vec<_> = messages_from(found, Side::Server).collect();
-    let end = answer
-        .iter()
-        .position(|message| message.first() == Some(&b'Z'));
-    let after = answer.split_off(end.map_or(answer.len(), |end| end + 1));
-    (answer, after)
-}
-
-/// Returns a recording for repeated use, without the notifications, which are sent once.
-pub(crate) fn again(found: &Arc<Exchange>) -> Arc<Exchange> {
-    let mut again = Arc::clone(found);
+/// Marks the notifications in a call of an earlier set as unasked. Notifications of channels that a
+/// connection listens to (manual, "Asynchronous Operations") follow the `ReadyForQuery` of the call
+/// before them.
+pub(crate) fn mark_notifications(wire: &mut Wire, answered: Duration) {
     let is_ready =
         |message: &Message| message.from == Side::Server && message.bytes.first() == Some(&b'Z');
-    if !answer_and_unasked(found).1.is_empty()
-        && let Content::Wire(_, wire) = &mut Arc::make_mut(&mut again).content
-        && let Some(end) = wire.messages.iter().position(is_ready)
+    if wire.pushed.is_empty()
+        && let Some(ready) = wire.messages.iter().position(is_ready)
+        && let after = &wire.messages[ready + 1..]
+        && after.iter().all(|message| message.from == Side::Server)
     {
-        wire.messages.truncate(end + 1);
+        wire.pushed = vec![answered; after.len()];
     }
-    again
 }

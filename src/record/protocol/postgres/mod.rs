@@ -26,7 +26,7 @@ mod tests;
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 pub(crate) use format3::{PortalDigests, move_metadata};
-pub(crate) use forms::{again, unify};
+pub(crate) use forms::{mark_notifications, unify};
 pub(crate) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
 pub(crate) use message::is_aborted;
 pub(crate) use startup::{startup_of, who, without_application_name};

@@ -40,8 +40,6 @@ pub(super) struct PostgresResponder {
     /// Description of the latest results, if the call was recorded as a `Query` and requested in
     /// the other form.
     described: Option<Vec<u8>>,
-    /// Notifications after a call, up to the next `ReadyForQuery`.
-    after: Vec<u8>,
 }
 
 impl PostgresResponder {
@@ -96,7 +94,6 @@ impl PostgresResponder {
                 self.skipping = false;
                 prompter.script.synchronised();
                 out.extend(message::ready(self.state));
-                prompter.unasked.append(&mut self.after);
             }
             _ if self.skipping => {}
             (Input::Query(question), _) => out.extend(self.simple(prompter, &question)),
@@ -220,7 +217,6 @@ impl PostgresResponder {
     /// Answers a simple query up to `ReadyForQuery`, unless it starts a copy.
     fn simple(&mut self, prompter: &mut Prompter, question: &Wire) -> Vec<u8> {
         let mut out = self.answer_requests(prompter, question, true);
-        prompter.unasked.append(&mut self.after);
         if self.copy.is_none() && prompter.then.is_none() {
             out.extend(message::ready(self.state));
         }
@@ -255,10 +251,8 @@ impl PostgresResponder {
             control == Some(Control::Commit),
             messages_from(&found, Side::Server),
         );
-        let (answers, after) = forms::answer_and_unasked(&found);
-        self.after.extend(after.concat());
         let mut out = Vec::new();
-        for answer in answers {
+        for answer in messages_from(&found, Side::Server) {
             match answer.first() {
                 Some(b'Z') => continue,
                 Some(b'E') => self.skipping = !simple,
@@ -402,7 +396,7 @@ impl Responder for PostgresResponder {
             .flat_map(|run| &run.question.messages)
             .map(|message| message.bytes.len())
             .sum::<usize>();
-        self.names.buffered_bytes() + copy + run + self.after.len()
+        self.names.buffered_bytes() + copy + run
     }
 
     fn refuse(&self, fault: Fault) -> Vec<u8> {

@@ -161,7 +161,7 @@ impl PostgresDialogue {
         };
         let Some(mut running) = running else {
             return if is_unasked || kind == b'E' {
-                self.add_to_previous_call(bytes);
+                self.add_to_previous_call(bytes, log.at);
                 Ok(())
             } else {
                 Err("PostgreSQL sent an answer without a request")
@@ -177,7 +177,7 @@ impl PostgresDialogue {
         if running.kind == b'S' {
             // Any message before `ReadyForQuery` reports that a deferred part of the transaction
             // failed.
-            self.add_to_previous_call(bytes);
+            self.add_to_previous_call(bytes, log.at);
         } else {
             running.draft.push(Side::Server, bytes);
         }
@@ -223,7 +223,7 @@ impl PostgresDialogue {
     }
 
     /// Adds a message to the call before it.
-    fn add_to_previous_call(&mut self, bytes: Vec<u8>) {
+    fn add_to_previous_call(&mut self, bytes: Vec<u8>, came: SystemTime) {
         let before = self.done.iter_mut().rfind(|draft| match draft.answered_at {
             Some(_) => {
                 bytes[0] == b'A'
@@ -234,8 +234,10 @@ impl PostgresDialogue {
             }
             None => !draft.wire.session,
         });
-        if let Some(draft) = before {
-            draft.push(Side::Server, bytes);
+        match before {
+            Some(draft) if draft.answered_at.is_some() => draft.push_unasked(bytes, came),
+            Some(draft) => draft.push(Side::Server, bytes),
+            None => {}
         }
     }
 

@@ -119,9 +119,10 @@ impl RedisDialogue {
                 return Ok(());
             }
             if pushed || is_confirmation || is_message {
-                let front = self.waiting.front_mut().map(|front| &mut front.draft);
-                if let Some(draft) = self.stream.as_mut().or(front) {
-                    draft.push(Side::Server, bytes);
+                if let Some(stream) = &mut self.stream {
+                    stream.push_unasked(bytes, log.at);
+                } else if let Some(front) = self.waiting.front_mut() {
+                    front.draft.push(Side::Server, bytes);
                 }
                 return Ok(());
             }
@@ -147,7 +148,10 @@ impl RedisDialogue {
 
     /// Assigns later published messages to the call that is answered now.
     fn stream_begins(&mut self, log: &mut CallLog) {
-        let stream = self.waiting.pop_front().map(|pending| pending.draft);
+        let mut stream = self.waiting.pop_front().map(|pending| pending.draft);
+        if let Some(draft) = &mut stream {
+            draft.answered_at = Some(log.at);
+        }
         if let Some(before) = std::mem::replace(&mut self.stream, stream) {
             log.complete(before);
         }

@@ -1,5 +1,6 @@
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
+use std::sync::Mutex;
 
 use std::time::{Instant, SystemTime};
 
@@ -408,6 +409,81 @@ fn message_is_recognized_at_any_split() {
         (short.take(b"one"), short.pause()),
         (vec![], vec![PlayStep::Send(b"1".to_vec())])
     );
+}
+
+/// Starts a broker of lines: `pub` sends `hi` to the connections of `sub`.
+fn broker() -> Server {
+    let subscribers = Mutex::new(Vec::new());
+    Server::start(move |mut stream| {
+        let mut asked = Vec::new();
+        let mut byte = [0];
+        while stream.read(&mut byte).unwrap_or(0) == 1 {
+            asked.push(byte[0]);
+            let answer = match asked.as_slice() {
+                b"sub\n" => {
+                    let mut subscribers = subscribers.lock().unwrap();
+                    subscribers.push(stream.try_clone().unwrap());
+                    "subscribed\n"
+                }
+                b"pub\n" => {
+                    for mut subscriber in subscribers.lock().unwrap().iter() {
+                        subscriber.write_all(b"hi\n").unwrap();
+                    }
+                    "published\n"
+                }
+                b"ping\n" => "pong\n",
+                _ => continue,
+            };
+            stream.write_all(answer.as_bytes()).unwrap();
+            asked.clear();
+        }
+        // The clones keep it open.
+        let _ = stream.shutdown(Shutdown::Both);
+    })
+}
+
+#[test]
+fn push_waits_for_request_on_other_connection() {
+    let (got, _) = record_and_replay(broker(), b"", |setup| {
+        let mut listener = connect(setup.address);
+        listener.write_all(b"sub\n").unwrap();
+        let answer = until(&mut listener, b"\n");
+        let mut publisher = connect(setup.address);
+        publisher.write_all(b"ping\n").unwrap();
+        until(&mut publisher, b"\n");
+        listener.set_nonblocking(true).unwrap();
+        let before = listener.peek(&mut [0]).map_err(|error| error.kind());
+        listener.set_nonblocking(false).unwrap();
+        publisher.write_all(b"pub\n").unwrap();
+        until(&mut publisher, b"\n");
+        (text(&answer), before, text(&until(&mut listener, b"\n")))
+    });
+    let expected = (
+        "subscribed\n".to_owned(),
+        Err(std::io::ErrorKind::WouldBlock),
+        "hi\n".to_owned(),
+    );
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn push_keeps_its_place_between_answers() {
+    let (got, _) = record_and_replay(broker(), b"", |setup| {
+        let [mut listener, mut publisher] = [connect(setup.address), connect(setup.address)];
+        let ask = |stream: &mut TcpStream, line: &[u8]| {
+            stream.write_all(line).unwrap();
+            text(&until(stream, b"\n"))
+        };
+        let mut lines = vec![ask(&mut listener, b"sub\n")];
+        for _ in 0..3 {
+            lines.push(ask(&mut publisher, b"pub\n"));
+            lines.push(text(&until(&mut listener, b"\n")));
+            lines.push(ask(&mut listener, b"ping\n"));
+        }
+        lines.concat()
+    });
+    let round = "published\nhi\npong\n";
+    assert_eq!(got, format!("subscribed\n{round}{round}{round}"));
 }
 
 #[test]
