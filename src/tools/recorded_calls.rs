@@ -306,6 +306,19 @@ pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         "recordings answered",
         &(values.to_owned() + &some_of(&volatile)),
     );
+    let kept: Vec<String> = ran
+        .report
+        .iter()
+        .flat_map(|report| &report.kept)
+        .map(|(name, value)| format!("{name} (`{value}`)"))
+        .collect();
+    let covered = " a value of the recording, since a digest or a signature covers it: ";
+    add(
+        kept.len() as u64,
+        "answer kept",
+        "answers kept",
+        &(covered.to_owned() + &some_of(&kept)),
+    );
     let again = ran.report.iter().map(|report| report.again).sum();
     let more_often = " more often than recorded, and got the last answer again";
     add(

@@ -10,6 +10,7 @@ mod isolation;
 mod keeping;
 mod names;
 mod noise;
+mod own_values;
 mod pushes;
 mod refused;
 mod silent;

@@ -487,8 +487,8 @@ fn readme_is_short() {
     );
     let calls = include_str!("../../docs/calls.md");
     assert!(
-        calls.lines().count() <= 120,
-        "docs/calls.md has {} lines, at most 120",
+        calls.lines().count() <= 150,
+        "docs/calls.md has {} lines, at most 150",
         calls.lines().count()
     );
 }

@@ -10,6 +10,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use replay_base::limits::MAX_RECORDED_BODY_BYTES;
 
+use super::digest;
 use crate::call::HttpResponse;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,16 +72,6 @@ pub(crate) fn plain(headers: &[(String, Vec<u8>)], body: Vec<u8>) -> Vec<u8> {
     decoded(headers, &body).unwrap_or(body)
 }
 
-/// Fields with a digest of the encoded body (RFC 9530, 2 and 3; RFC 3230, 4.3.2; RFC 1864; Amazon
-/// S3, Google Cloud Storage).
-const DIGESTS: [&str; 5] = [
-    "content-digest",
-    "repr-digest",
-    "digest",
-    "content-md5",
-    "x-goog-hash",
-];
-
 /// Returns a response with its body in the stored form, normally decoded. The body stays encoded in
 /// two cases: it cannot be decoded, or a digest covers bytes that this encoder would not reproduce.
 pub(crate) fn stored(mut response: HttpResponse) -> HttpResponse {
@@ -88,10 +79,7 @@ pub(crate) fn stored(mut response: HttpResponse) -> HttpResponse {
     if body.is_empty() || codings(headers).is_none() {
         return response;
     }
-    let has_digest = headers.iter().any(|(name, _)| {
-        let name = name.to_ascii_lowercase();
-        DIGESTS.contains(&name.as_str()) || name.starts_with("x-amz-checksum-")
-    });
+    let has_digest = digest::is_digested(headers);
     match decoded(headers, body) {
         Some(plain) if !has_digest || encoded(headers, &plain).as_ref() == Some(body) => {
             response.body = plain;

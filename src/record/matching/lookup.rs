@@ -206,6 +206,7 @@ impl Recordings {
         } else {
             Arc::clone(&entry.exchange)
         };
+        let found = self.pairs.replace_own(&self.entries, taken.index, found);
         // Many transactions read and prepare alike: only an effect identifies one.
         let tells = entry.transaction != 0 && !history::shapes(&entry.exchange).is_empty();
         (found, if tells { entry.transaction } else { 0 })

@@ -15,6 +15,7 @@ mod key;
 mod learned_noise;
 mod lookup;
 mod noise;
+mod own_values;
 mod queue;
 mod report;
 mod timing;
@@ -433,6 +434,7 @@ impl Recordings {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone(),
             volatile: self.pairs.differences(),
+            kept: self.pairs.kept(),
             missed: missed.told.clone(),
             missed_count: missed.count,
             unused,

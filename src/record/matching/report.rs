@@ -113,6 +113,9 @@ pub struct Report {
     /// Names of recordings that answered calls with other generated values, each with the first
     /// values.
     pub volatile: BTreeMap<String, String>,
+    /// Names of recordings whose answers kept a recorded value although the program made another,
+    /// each with that value.
+    pub kept: BTreeMap<String, String>,
     /// Missed calls in the order of their first request, up to [`MAX_MISSES_TOLD`] different ones.
     pub missed: Vec<Miss>,
     /// Number of missed calls.

@@ -3,12 +3,14 @@ mod calls;
 mod databases;
 mod fields;
 mod noise;
+mod own_values;
 mod random;
 mod timing;
 mod turns;
 
 use std::sync::Barrier;
 use std::thread;
+use std::time::Duration;
 
 use pretty_assertions::assert_eq;
 
@@ -17,7 +19,7 @@ use super::learned_noise::Lesson;
 use replay_base::limits::MAX_MISSES_TOLD;
 
 use super::*;
-use crate::call::Dns;
+use crate::call::{Dns, HttpResponse};
 use crate::redact::Secrets;
 use calls::{
     JSON, answered, ask, exchange, get, http, learned, me, post, redacted_book, request, wire,

@@ -3,15 +3,19 @@
 //!
 //! A run repeats its generated values, so they are paired. A value that is new in a call of the
 //! replay is paired with the value that was new in the recorded call. From then on it stands for no
-//! other value. Values that occur in the recording are not paired with others.
+//! other value, and replaces the recorded one in answers. Values that occur in the recording are
+//! not paired with others.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use replay_base::limits::MAX_DIFFERENCES;
 
+use super::Entry;
 use super::description::short;
+use super::own_values::OwnValueIndex;
+use crate::call::Exchange;
 use crate::redact;
 
 /// Maximum distance of a time from the run: the distance of time zones, and a little more.
@@ -364,15 +368,21 @@ fn randomness(one: u8, other: u8) -> i32 {
 pub(super) struct ValuePairs {
     /// Values of the recordings, each with the index of its first recording.
     first: HashMap<String, usize>,
+    /// Places in answers, found with the first pair.
+    own: OnceLock<OwnValueIndex>,
     made: Mutex<PairingState>,
 }
 
 #[derive(Default)]
 struct PairingState {
+    /// Recorded values by those of this run.
     recorded: HashMap<String, String>,
-    taken: HashSet<String>,
+    /// Values of this run by the recorded ones.
+    asked: HashMap<String, String>,
     /// Names of recordings that answered with other values, each with the first differences.
     told: BTreeMap<String, String>,
+    /// Names of recordings whose answers kept a recorded value, each with that value.
+    kept: BTreeMap<String, String>,
 }
 
 impl ValuePairs {
@@ -394,7 +404,8 @@ impl ValuePairs {
     ) -> bool {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |one: &VolatileValue, other: &VolatileValue| {
-            let is_known = self.first.contains_key(&other.text) || made.taken.contains(&one.text);
+            let is_known =
+                self.first.contains_key(&other.text) || made.asked.contains_key(&one.text);
             !is_known && self.first.get(&one.text) == Some(&index)
         };
         let fits = |(at, (one, other)): (usize, (&VolatileValue, &VolatileValue))| match one.kind {
@@ -418,7 +429,7 @@ impl ValuePairs {
         };
         for (one, other) in pairs().filter(|(one, _)| one.kind == ValueKind::Id) {
             made.recorded.insert(other.text.clone(), one.text.clone());
-            made.taken.insert(one.text.clone());
+            made.asked.insert(one.text.clone(), other.text.clone());
         }
         let said = |(one, other): (&VolatileValue, &VolatileValue)| {
             format!(
@@ -439,10 +450,48 @@ impl ValuePairs {
     pub(super) fn keep(&self, recorded: &[VolatileValue]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         for value in recorded.iter().filter(|value| value.kind == ValueKind::Id) {
-            if made.taken.insert(value.text.clone()) {
+            if !made.asked.contains_key(&value.text) {
+                made.asked.insert(value.text.clone(), value.text.clone());
                 made.recorded.insert(value.text.clone(), value.text.clone());
             }
         }
+    }
+
+    /// Replaces the program's own values in the answer of the recording at this index, with this
+    /// name, by those of this run.
+    pub(super) fn replace_own(
+        &self,
+        entries: &[Entry],
+        index: usize,
+        found: Arc<Exchange>,
+    ) -> Arc<Exchange> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        // Differences are noted with the first pair.
+        if made.told.is_empty() {
+            return found;
+        }
+        let own = self
+            .own
+            .get_or_init(|| OwnValueIndex::new(entries, &self.first));
+        let asked = |recorded: &str| made.asked.get(recorded).map(String::as_str);
+        if !own.differs(index, asked) {
+            return found;
+        }
+        let mut answer = found;
+        let stays = own.replace(index, asked, Arc::make_mut(&mut answer));
+        if let Some(value) = stays.map(short) {
+            made.kept.insert(entries[index].name.clone(), value);
+        }
+        answer
+    }
+
+    /// Returns the names of recordings whose answers kept a recorded value, each with that value.
+    pub(super) fn kept(&self) -> BTreeMap<String, String> {
+        self.made
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .kept
+            .clone()
     }
 
     pub(super) fn differences(&self) -> BTreeMap<String, String> {

@@ -428,3 +428,59 @@ fn recorded_http2_heads_are_charged_to_budget() {
     assert_eq!(refused, [Some(h2_crate::Reason::REFUSED_STREAM); 10]);
     assert_eq!(setup.proxy.finish().notes, [Note::Crowded]);
 }
+
+/// Starts a server that answers with the last part of the path.
+fn echo() -> Server {
+    async_server(|stream| async move {
+        let mut connection = h2_crate::server::handshake(stream).await.unwrap();
+        while let Some(Ok((request, mut respond))) = connection.accept().await {
+            let id = request.uri().path().rsplit('/').next().unwrap().to_owned();
+            let mut head = Response::new(());
+            let length = id.len().into();
+            head.headers_mut().insert("content-length", length);
+            let mut down = respond.send_response(head, false).unwrap();
+            let _ = down.send_data(Bytes::from(id), true);
+        }
+    })
+}
+
+/// Asks for an item by its id twice, and returns the bodies.
+fn ask_for_item(setup: &Setup, id: &str) -> [String; 2] {
+    block_on(async {
+        let send = open_grpc(setup).await;
+        let mut bodies = [String::new(), String::new()];
+        for (method, text) in ["PUT", "GET"].into_iter().zip(&mut bodies) {
+            let request = Request::builder()
+                .method(method)
+                .uri(format!("http://api.example/items/{id}"))
+                .body(())
+                .unwrap();
+            let mut ready = send.clone().ready().await.unwrap();
+            let response = ready.send_request(request, true).unwrap().0;
+            let (bytes, _) = body(response.await.unwrap().into_body()).await;
+            *text = String::from_utf8(bytes).unwrap();
+        }
+        bodies
+    })
+}
+
+#[test]
+fn own_id_comes_back_over_http2() {
+    let [recorded, asked] = [
+        "3f1c9a52-0d6e-4a7b-9c58-1b2d3e4f5a6b",
+        "b7e0d4c1-9f3a-4e2b-8d6c-0a1b2c3d4e5f",
+    ];
+    let server = echo();
+    let to = server.address;
+    let ask = |id: &'static str| move |setup: &Setup| ask_for_item(setup, id);
+    let (live, made) = record_and_replay(server, b"", ask(recorded));
+    let (replayed, report) = run_replay(made.exchanges, to, ask(asked));
+    assert_eq!(
+        (live, replayed),
+        (
+            [recorded; 2].map(str::to_owned),
+            [asked; 2].map(str::to_owned)
+        )
+    );
+    assert_eq!((report.missed, report.unused), (vec![], vec![]));
+}
