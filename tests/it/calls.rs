@@ -5,6 +5,7 @@ mod choosing;
 mod command_line;
 mod cut_off;
 mod go;
+mod heads;
 mod impatient;
 mod isolation;
 mod keeping;

@@ -1,7 +1,7 @@
 //! Parts of a call without ignored ones, for comparison.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::fields::NoiseFields;
 use super::volatile_values::ValueBlanker;
@@ -182,36 +182,11 @@ fn left_out<'a>(noise: &'a NoiseFields, value: &Part) -> Option<&'a str> {
     }
 }
 
-/// Returns the header fields that distinguish calls with different answers: fields with several
-/// values among otherwise equal calls. A missing field counts as a value. So constant fields, such
-/// as an SDK version, do not matter.
-pub(super) fn choosing(
-    heads: &[Vec<&Part>],
-    answers_differ: impl FnOnce() -> bool,
-) -> BTreeSet<String> {
-    let mut found: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    for part in heads.iter().flatten() {
-        let (first, count) = found.entry(&part.name).or_insert((&part.text, 0));
-        *count += 1;
-        if *first != part.text {
-            names.insert(&part.name);
-        }
-    }
-    names.extend(
-        found
-            .into_iter()
-            .filter(|(_, (_, count))| *count < heads.len())
-            .map(|(name, _)| name),
-    );
-    if names.is_empty() || !answers_differ() {
-        BTreeSet::new()
-    } else {
-        names.into_iter().map(str::to_owned).collect()
-    }
-}
-
 /// Returns true if a header field selects the answer, always or for these calls.
 pub(super) fn chooses(field: &Part, choosing: &BTreeSet<String>) -> bool {
-    ALWAYS.contains(&field.name.as_str()) || choosing.contains(&field.name)
+    is_always_selecting(&field.name) || choosing.contains(&field.name)
+}
+
+pub(super) fn is_always_selecting(name: &str) -> bool {
+    ALWAYS.contains(&name)
 }

@@ -10,9 +10,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::call_parts::{chooses, choosing};
+use super::call_parts::chooses;
 use super::description::short;
 use super::fields::NoiseFields;
+use super::head_selection::{FieldUse, HeadField, HeadSelection, RecordedHead};
 use super::key::Question;
 use super::noise::{Noise, Shape};
 use super::{is_session, queue};
@@ -135,25 +136,26 @@ fn by_place(exchanges: &[Exchange]) -> BTreeMap<String, Vec<Question<'_>>> {
     found
 }
 
+/// Returns the header fields that select among these calls.
+fn required(calls: &[Question<'_>]) -> BTreeSet<String> {
+    let none = NoiseFields::default();
+    let mut heads = Vec::new();
+    for (index, call) in calls.iter().enumerate() {
+        let near = call.exchange.sent_at;
+        let fields = call.parts.head(&none);
+        let fields = fields.map(|part| HeadField::new(part, near, false));
+        let fields = fields.collect();
+        heads.push(RecordedHead { index, fields });
+    }
+    let answer = |index: usize| queue::answer(calls[index].exchange);
+    HeadSelection::new(&heads, answer, |_| FieldUse::default()).required
+}
+
 /// Returns the calls of one shape in both recordings. Header fields count as values if they select
 /// answers in either recording.
 fn calls<'a>(ours: &[Question<'a>], theirs: &[Question<'a>]) -> [Vec<ComparedCall<'a>>; 2] {
     let none = NoiseFields::default();
-    let choosing = |calls: &[Question<'_>]| {
-        let differ = || {
-            calls
-                .iter()
-                .any(|call| queue::answer(call.exchange) != queue::answer(calls[0].exchange))
-        };
-        choosing(
-            &calls
-                .iter()
-                .map(|call| call.parts.head(&none).collect())
-                .collect::<Vec<_>>(),
-            differ,
-        )
-    };
-    let both: BTreeSet<String> = choosing(ours).into_iter().chain(choosing(theirs)).collect();
+    let both: BTreeSet<String> = required(ours).into_iter().chain(required(theirs)).collect();
     let of = |question: &Question<'a>| {
         let head = || {
             question

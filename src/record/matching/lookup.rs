@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, LazyLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::Recordings;
 use super::call_parts::chooses;
 use super::fields::NoiseFields;
+use super::head_selection::HeadSelection;
 use super::history::{self, ConnectionState};
 use super::key::{self, Key, Question};
 use super::queue::{Queue, QueueChoice};
@@ -95,12 +96,22 @@ impl Recordings {
         let mut unfound = LookupMiss::default();
         for (target, named) in targets(question.exchange) {
             for (bare, noise) in self.keys(question, &target, named, before) {
+                let selection = self.selection(bare);
                 let Some(queue) = self.queue(bare, question.parts.head(&noise)) else {
-                    unfound.choosing.extend(self.choosing(bare).iter().cloned());
+                    let required = &selection.required;
+                    unfound.choosing.extend(required.iter().cloned());
                     continue;
                 };
-                if let Some(taken) = queue.take(&self.entries, before, !noise.is_empty(), |_| true)
-                {
+                let limits = selection.limits(question.parts.head(&noise));
+                if !queue.entries.iter().any(|index| limits.permit(*index)) {
+                    let names = limits.names().map(str::to_owned);
+                    unfound.choosing.extend(names);
+                    unfound.alike = unfound.alike.or(queue.entries.first().copied());
+                    continue;
+                }
+                let fits = |index: usize| limits.permit(index);
+                let is_reduced = !noise.is_empty();
+                if let Some(taken) = queue.take(&self.entries, before, is_reduced, fits) {
                     if noise.is_empty() {
                         self.pairs.keep(&self.entries[taken.index].volatile);
                     }
@@ -143,13 +154,15 @@ impl Recordings {
             let (values, key) = self.blanked(bare, question.parts.head(&noise), blank.clone());
             let queue = self.queues.get(&key).filter(|_| !values.is_empty())?;
             other = other.or(queue.entries.first().copied());
+            let limits = self.selection(bare).limits(question.parts.head(&noise));
             let fits = |index: usize| {
-                self.pairs.fit(
-                    index,
-                    |at| queue.is_constant(at),
-                    &self.entries[index].volatile,
-                    &values,
-                )
+                limits.permit(index)
+                    && self.pairs.fit(
+                        index,
+                        |at| queue.is_constant(at),
+                        &self.entries[index].volatile,
+                        &values,
+                    )
             };
             let Some(taken) = queue.take(&self.entries, before, false, fits) else {
                 let is_after =
@@ -257,17 +270,17 @@ impl Recordings {
     }
 
     pub(super) fn with_head<'a>(&self, bare: Key, head: impl Iterator<Item = &'a Part>) -> Key {
-        let choosing = self.choosing(bare);
+        let required = &self.selection(bare).required;
         key::with_head(
             bare,
-            head.filter(|field| chooses(field, choosing)),
+            head.filter(|field| chooses(field, required)),
             Cow::Borrowed,
         )
     }
 
-    fn choosing(&self, bare: Key) -> &BTreeSet<String> {
-        static NONE: BTreeSet<String> = BTreeSet::new();
-        self.choosing.get(&bare).unwrap_or(&NONE)
+    fn selection(&self, bare: Key) -> &HeadSelection {
+        static NONE: LazyLock<HeadSelection> = LazyLock::new(HeadSelection::default);
+        self.selections.get(&bare).unwrap_or(&NONE)
     }
 
     /// Returns the digest of a call without secrets and generated values.
@@ -291,8 +304,8 @@ impl Recordings {
         head: impl Iterator<Item = &'a Part>,
         mut blank: ValueBlanker,
     ) -> (Vec<VolatileValue>, Key) {
-        let choosing = self.choosing(bare);
-        let chosen = head.filter(|field| chooses(field, choosing));
+        let required = &self.selection(bare).required;
+        let chosen = head.filter(|field| chooses(field, required));
         let key = key::with_head(bare, chosen, |value| Cow::Owned(blank.text(value)));
         (blank.values, key)
     }

@@ -10,6 +10,7 @@ mod connection;
 mod description;
 mod diagnosis;
 mod fields;
+mod head_selection;
 pub(super) mod history;
 mod key;
 mod learned_noise;
@@ -24,7 +25,7 @@ mod volatile_values;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -34,6 +35,7 @@ use tokio::sync::watch;
 pub use connection::Connection;
 pub use description::describe;
 use fields::NoiseFields;
+use head_selection::{FieldUse, HeadField, HeadSelection, RecordedHead};
 use history::{ConnectionState, EffectDigests};
 use key::{Key, Question};
 pub use learned_noise::learn;
@@ -131,7 +133,7 @@ pub struct Recordings {
     /// Queues of recordings by call, with and without generated values.
     queues: HashMap<Key, Queue>,
     /// Selecting header fields by the key without a header.
-    choosing: HashMap<Key, BTreeSet<String>>,
+    selections: HashMap<Key, HeadSelection>,
     secrets: Secrets,
     noise: Noise,
     /// Protocols at each target, in recorded order.
@@ -209,17 +211,46 @@ impl Recordings {
 
     fn choose(&mut self, ways: &[PartialKey]) {
         let mut alike: HashMap<Key, Vec<&PartialKey>> = HashMap::new();
+        let mut uses: HashMap<(&Target, &str), Vec<&str>> = HashMap::new();
         for way in ways {
             alike.entry(way.bare).or_default().push(way);
-        }
-        for (bare, ways) in alike {
-            let answer = |way: &PartialKey| queue::answer(&self.entries[way.index].exchange);
-            let differ = || ways.iter().any(|way| answer(way) != answer(ways[0]));
-            let heads: Vec<Vec<&Part>> = ways.iter().map(|way| way.head.iter().collect()).collect();
-            let choosing = call_parts::choosing(&heads, differ);
-            if !choosing.is_empty() {
-                self.choosing.insert(bare, choosing);
+            let target = &self.entries[way.index].exchange.target;
+            for field in way.head.iter().filter(|_| way.blank.is_none()) {
+                let values = uses.entry((target, &field.name)).or_default();
+                values.push(&field.text);
             }
+        }
+        let count = |values: &Vec<&str>| FieldUse {
+            calls: values.len(),
+            values: values.iter().collect::<HashSet<_>>().len(),
+        };
+        let uses: HashMap<_, FieldUse> = uses
+            .iter()
+            .map(|(field, values)| (*field, count(values)))
+            .collect();
+        let select = |ways: &[&PartialKey]| {
+            let heads: Vec<RecordedHead<'_>> = ways.iter().map(|way| self.head(way)).collect();
+            let target = &self.entries[ways[0].index].exchange.target;
+            HeadSelection::new(
+                &heads,
+                |index| queue::answer(&self.entries[index].exchange),
+                |name| uses.get(&(target, name)).copied().unwrap_or_default(),
+            )
+        };
+        let selections = alike
+            .iter()
+            .filter(|(_, ways)| ways.len() > 1)
+            .map(|(bare, ways)| (*bare, select(ways)))
+            .filter(|(_, selection)| !selection.is_empty());
+        self.selections = selections.collect();
+    }
+
+    fn head<'a>(&self, way: &'a PartialKey) -> RecordedHead<'a> {
+        let near = self.entries[way.index].exchange.sent_at;
+        let field = |part| HeadField::new(part, near, self.noise.is_exact);
+        RecordedHead {
+            index: way.index,
+            fields: way.head.iter().map(field).collect(),
         }
     }
 

@@ -138,6 +138,18 @@ impl ValueBlanker {
         out
     }
 
+    /// Returns a text with each time in it replaced by its shape, if it has no other generated
+    /// value. Also returns true if it has one.
+    pub(super) fn without_times(mut self, text: &str) -> (String, bool) {
+        let blanked = self.text(text.as_bytes());
+        let is_generated = self.values.iter().any(|value| value.kind == ValueKind::Id);
+        let is_time = |value: &VolatileValue| value.kind == ValueKind::Time;
+        if self.values.iter().all(is_time) {
+            return (String::from_utf8_lossy(&blanked).into_owned(), false);
+        }
+        (text.to_owned(), is_generated)
+    }
+
     /// Replaces generated values in a bound parameter: a binary time of `PostgreSQL`, or its text.
     pub(super) fn bound(&mut self, bytes: &[u8], told: &str) -> Vec<u8> {
         let micros = bytes
@@ -204,9 +216,11 @@ impl ValueBlanker {
         })
     }
 
-    /// Reads `2026-11-23`, with or without a time, or `Mon, 23 Nov 2026 21:50:19 GMT`.
+    /// Reads `2026-11-23`, with or without a time, `20261123T215019Z`, or
+    /// `Mon, 23 Nov 2026 21:50:19 GMT`.
     fn date(&self, text: &[u8]) -> Option<(usize, String)> {
         const HTTP: &[u8] = b"Aaa, 00 Aaa 0000 00:00:00 GMT";
+        const BASIC: &[u8] = b"00000000T000000Z";
         const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
         let number = |range: std::ops::Range<usize>| {
             std::str::from_utf8(text.get(range)?)
@@ -220,6 +234,13 @@ impl ValueBlanker {
             return self
                 .is_near(secs)
                 .then(|| (HTTP.len(), "date of HTTP".to_owned()));
+        }
+        // ISO 8601, 5.4.2.1: the basic format, as in signatures of Amazon.
+        if has_form(text, BASIC) && ends(text, BASIC.len()) {
+            let secs = secs_of(number(0..4)?, number(4..6)?, number(6..8)?)?;
+            let secs = secs + number(9..11)? * 3_600 + number(11..13)? * 60;
+            let is_near = self.is_near(secs);
+            return is_near.then(|| (BASIC.len(), "basic time".to_owned()));
         }
         if !has_form(text, b"0000-00-00") {
             return None;

@@ -12,11 +12,11 @@ use crate::call::HttpRequest;
 /// levels.
 const MAX_JSON_BODY_DEPTH: usize = 128;
 
-/// Header fields that are not compared: those about the connection, the body, deadlines and traces
-/// (RFC 9110, 6.6, 7.6, 8 and 10.1; gRPC; W3C Trace Context).
+/// Header fields that are not compared: those about the program, the connection, the body, deadlines
+/// and traces (RFC 9110, 6.6, 7.6, 8 and 10.1; gRPC; W3C Trace Context).
 const OF_SENDING: &str = "\
     host connection keep-alive proxy-connection te trailer transfer-encoding upgrade expect via http2-settings \
-    sec-websocket-key content-length content-type date grpc-timeout traceparent tracestate";
+    sec-websocket-key content-length content-type date grpc-timeout traceparent tracestate user-agent";
 
 /// Parses a request. The media type decides how the body is parsed; without one JSON is tried.
 pub(crate) fn parts(request: &HttpRequest, taken: &mut PartList) {

@@ -208,53 +208,151 @@ fn report_counts_calls_with_other_credential() {
 #[test]
 fn selecting_headers_changing_per_run_become_noise() {
     let uuid = |n: u32| format!("550e8400-e29b-41d4-a716-44665544000{n}");
-    // Fields: a number per call and run, the same in all runs, a generated value per call, a value
-    // per run, a value of a single call.
+    // Fields: a number per run and half, a region per call of a half, an id per call, a value per
+    // run.
     let call = |run: u32, n: u32| {
-        let (each, made, who) = (format!("{run}-{n}"), uuid(2 * run + n), uuid(6));
+        let (half, made) = (format!("{run}-{}", n / 2), uuid(4 * (run % 2) + n));
         let of_run = run.to_string();
         let fields = [
-            ("X-Run", each.as_str()),
-            ("X-Region", if n == 0 { "eu" } else { "us" }),
+            ("X-Half", half.as_str()),
+            ("X-Region", ["eu", "us"][n as usize % 2]),
             ("X-Span", &made),
             ("X-Build", &of_run),
-            ("X-User-Id", &who),
         ];
-        let fields = if n == 0 { &fields[..] } else { &fields[..4] };
-        me(fields, &n.to_string())
+        me(&fields, &n.to_string())
     };
-    let run = |run: u32| vec![call(run, 0), call(run, 1)];
+    let run = |run: u32| (0..4).map(|n| call(run, n)).collect::<Vec<_>>();
     let (noise, lessons) = learn(&run(0), &run(1));
-    let change = |field: &str, values: (&str, &str)| FieldChange {
-        field: field.to_owned(),
-        values: (values.0.to_owned(), values.1.to_owned()),
+    let change = FieldChange {
+        field: "header.x-half".to_owned(),
+        values: ("0-0".to_owned(), "1-0".to_owned()),
     };
-    let changes = vec![
-        change("header.x-run", ("0-0", "1-0")),
-        change("header.x-span", (&uuid(0), &uuid(2))),
-    ];
     assert_eq!(
         lessons,
         [Lesson {
             place: "HTTP shop:80 GET /me".to_owned(),
-            calls: (2, 2),
-            changes
+            calls: (4, 4),
+            changes: vec![change]
         }]
     );
     assert_eq!(
         noise.learned(&call(0, 0)),
-        Some(learned(&["header.x-run", "header.x-span"]))
+        Some(learned(&["header.x-half"]))
     );
     let third = run(2);
     assert_eq!(
         answers(&Recordings::new(run(0), Noise::default()), &third),
-        [None, None]
+        some(&["", "", "", ""])
     );
     assert_eq!(
         answers(&Recordings::new(run(0), noise), &third),
-        some(&["0", "1"])
+        some(&["0", "1", "2", "3"])
     );
-    // In another order they are not noise.
-    let turned: Vec<_> = run(0).into_iter().rev().collect();
-    assert!(learn(&run(0), &turned).0.is_empty());
+}
+
+/// Returns `GET PATH` with these fields.
+fn at(path: &str, fields: &[(&str, &str)], answer: &str) -> Exchange {
+    let mut call = me(fields, answer);
+    http(&mut call).request.path = path.to_owned();
+    call
+}
+
+#[test]
+fn headers_that_never_repeat_leave_choice_to_order() {
+    let of = |run: u32, n: u32| {
+        let fields = [
+            ("X-Invocation", format!("{run}-{n}")),
+            ("X-Client-Telemetry", format!("took {run} {n} ms")),
+        ];
+        let fields = [&fields[0], &fields[1]].map(|(name, value)| (*name, value.as_str()));
+        me(&fields, &n.to_string())
+    };
+    let run = |run: u32| [of(run, 0), of(run, 1), of(run, 2)];
+    assert_eq!(
+        answers(&redacted_book(run(0).to_vec()), &run(1)),
+        some(&["0", "1", "2"])
+    );
+    // Recorded values still select.
+    let [zero, one, two] = run(0);
+    assert_eq!(
+        answers(&redacted_book(run(0).to_vec()), &[two, zero, one]),
+        some(&["2", "0", "1"])
+    );
+    // One field alone, which does not repeat in other calls either.
+    let of = |path: &str, n: u32| at(path, &[("X-Sent", &format!("no {n}"))], &n.to_string());
+    let calls = [of("/a", 0), of("/b", 1), of("/b", 2)];
+    assert_eq!(
+        answers(&redacted_book(calls.to_vec()), &[of("/b", 7), of("/b", 8)]),
+        some(&["1", "2"])
+    );
+}
+
+#[test]
+fn tenant_repeated_in_other_calls_selects() {
+    let of = |path: &str, who: &str, n: u32| {
+        let sent = format!("no {n}");
+        at(path, &[("X-Tenant", who), ("X-Sent", &sent)], who)
+    };
+    let calls = [of("/a", "a", 0), of("/a", "b", 1), of("/b", "a", 2)];
+    let book = redacted_book(calls.to_vec());
+    assert_eq!(
+        answers(
+            &book,
+            &[of("/a", "b", 5), of("/a", "c", 6), of("/a", "a", 7)]
+        ),
+        some(&["b", "", "a"])
+    );
+}
+
+#[test]
+fn fewest_headers_that_tell_answers_apart_select() {
+    // As DynamoDB is called: one body for several operations.
+    let of = |what: &str, half: &str, n: u32| {
+        let fields = [
+            ("X-Amz-Target", what),
+            ("X-Half", half),
+            ("X-Invocation", &format!("no {n}")),
+        ];
+        me(&fields, what)
+    };
+    let calls = [
+        of("Describe", "first", 0),
+        of("Delete", "first", 1),
+        of("Describe", "other", 2),
+        of("Delete", "other", 3),
+    ];
+    assert_eq!(
+        answers(
+            &redacted_book(calls.to_vec()),
+            &[of("Delete", "new", 7), of("Describe", "new", 8)]
+        ),
+        some(&["Delete", "Describe"])
+    );
+}
+
+#[test]
+fn times_in_headers_do_not_select() {
+    let now = SystemTime::now();
+    let of = |secs: u64, n: u32| {
+        let at = time::OffsetDateTime::from(now + Duration::from_secs(secs));
+        let (date, time) = (at.date(), at.time());
+        let text = format!(
+            "{:04}{:02}{:02}T{:02}{:02}{:02}Z",
+            date.year(),
+            u8::from(date.month()),
+            date.day(),
+            time.hour(),
+            time.minute(),
+            time.second()
+        );
+        Exchange {
+            sent_at: now,
+            ..me(&[("X-Amz-Date", &text)], &n.to_string())
+        }
+    };
+    let book = Recordings::new(vec![of(0, 0), of(0, 1), of(1, 2)], Noise::default());
+    assert_eq!(
+        answers(&book, &[of(60, 0), of(60, 0), of(61, 0)]),
+        some(&["0", "1", "2"])
+    );
 }
