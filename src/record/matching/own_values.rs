@@ -102,7 +102,8 @@ pub(super) struct OwnValueIndex {
 impl OwnValueIndex {
     /// Finds values in all answers. Each comes with the recording whose question first had it.
     pub(super) fn new(entries: &[Entry], first: &HashMap<String, usize>) -> Self {
-        let values: Vec<String> = first.keys().cloned().collect();
+        let values = first.keys().filter(|value| may_be_own(value));
+        let values: Vec<String> = values.cloned().collect();
         let finder = Finder::new(&values);
         let mut is_of_server = vec![false; values.len()];
         let mut places = HashMap::new();
@@ -206,6 +207,12 @@ fn put(part: &mut Vec<u8>, place: &ValuePlace, bytes: Vec<u8>) -> bool {
         part.splice(place.range.clone(), bytes);
     }
     is_there
+}
+
+/// Returns false for words of one case without digits, which are names.
+fn may_be_own(value: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| value.as_bytes().iter().any(kind);
+    has(u8::is_ascii_digit) || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }
 
 fn part_mut(answer: &mut Exchange, part: AnswerPart) -> Option<&mut Vec<u8>> {

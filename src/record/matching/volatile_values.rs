@@ -1,5 +1,6 @@
-//! Generated values, recognized by shape: UUIDs, ULIDs, object ids, times near the run, random
-//! tokens. They are ignored if a call differs only in them.
+//! Generated values: UUIDs, ULIDs, hexadecimal ids and times near the run, recognized by shape after
+//! any mark, and words that a comparison of both runs shows to be random. They are ignored if a call
+//! differs only in them.
 //!
 //! A run repeats its generated values, so they are paired. A value that is new in a call of the
 //! replay is paired with the value that was new in the recorded call. From then on it stands for no
@@ -56,9 +57,17 @@ const FREQUENT_PAIRS: [&[u8]; 26] = [
     b"p",
     b"",
 ];
-/// Length of a ULID, and of an object id in hexadecimal (`MongoDB`).
+/// Minimum length of a piece of a word that differs.
+const MIN_PIECE_CHARS: usize = 8;
+/// Minimum number of changes between digits and letters in a random word of hexadecimal digits. A
+/// code of letters and a number has one.
+const MIN_HEX_CHANGES: usize = 2;
 const ULID_CHARS: usize = 26;
-const OBJECT_ID_CHARS: usize = 24;
+/// Lengths of ids in hexadecimal: object ids (`MongoDB`), 128, 160 and 256 bits.
+const HEX_CHARS: [usize; 4] = [24, 32, 40, 64];
+/// Lengths of snowflake ids, and their epochs in milliseconds since 1970 (Twitter, Discord).
+const SNOWFLAKE_CHARS: std::ops::RangeInclusive<usize> = 18..=19;
+const SNOWFLAKE_EPOCHS_MS: [u64; 2] = [1_288_834_974_657, 1_420_070_400_000];
 const UUID_CHARS: usize = 36;
 /// Seconds from 1970 to 2000, the epoch of `PostgreSQL`'s binary times.
 const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
@@ -75,7 +84,20 @@ enum ValueKind {
     /// Any time matches.
     Time,
     Id,
+    /// A word that matches another one if a comparison shows that they were made anew.
+    Run,
     Secret,
+}
+
+impl VolatileValue {
+    fn is_id(&self) -> bool {
+        matches!(self.kind, ValueKind::Id | ValueKind::Run)
+    }
+
+    /// Returns true if another run may have this value in place of that one.
+    fn may_become(&self, other: &Self) -> bool {
+        self.kind != ValueKind::Run || is_made_anew(&self.text, &other.text)
+    }
 }
 
 /// Replaces generated values in texts by their shapes, and collects them.
@@ -111,19 +133,12 @@ impl ValueBlanker {
                 at = secret.end;
                 continue;
             }
-            let before = at.checked_sub(1).map(|before| text[before]);
-            let begins = match text[at] {
-                byte if byte.is_ascii_alphanumeric() => {
-                    before.is_none_or(|before| !before.is_ascii_alphanumeric())
-                }
-                byte => b"-_".contains(&byte) && before.is_none_or(|before| !is_of_token(before)),
-            };
             // The start of a placeholder may look like part of a token.
             let end = secrets.peek().map_or(text.len(), |secret| secret.start);
-            let found = if begins && !self.is_exact {
-                self.value(&text[at..end])
-            } else {
+            let found = if self.is_exact {
                 None
+            } else {
+                self.value(&text[..end], at)
             };
             if let Some((length, shape)) = found {
                 out.push(0);
@@ -138,16 +153,26 @@ impl ValueBlanker {
         out
     }
 
-    /// Returns a text with each time in it replaced by its shape, if it has no other generated
-    /// value. Also returns true if it has one.
-    pub(super) fn without_times(mut self, text: &str) -> (String, bool) {
-        let blanked = self.text(text.as_bytes());
-        let is_generated = self.values.iter().any(|value| value.kind == ValueKind::Id);
-        let is_time = |value: &VolatileValue| value.kind == ValueKind::Time;
-        if self.values.iter().all(is_time) {
-            return (String::from_utf8_lossy(&blanked).into_owned(), false);
+    /// Returns a text with each time in it replaced by its shape. Also returns true if it has a value
+    /// that looks made anew.
+    pub(super) fn without_times(&self, text: &str) -> (String, bool) {
+        let bytes = text.as_bytes();
+        let words = bytes.split(|byte| !is_of_token(*byte));
+        let (mut out, mut at, mut is_generated) = (Vec::new(), 0, words.into_iter().any(is_token));
+        while at < bytes.len() {
+            match self.known_shape(bytes, at).filter(|_| !self.is_exact) {
+                Some((length, shape, ValueKind::Time)) => {
+                    out.extend(shape.into_bytes());
+                    at += length;
+                }
+                found => {
+                    is_generated |= found.is_some();
+                    out.push(bytes[at]);
+                    at += 1;
+                }
+            }
         }
-        (text.to_owned(), is_generated)
+        (String::from_utf8_lossy(&out).into_owned(), is_generated)
     }
 
     /// Replaces generated values in a bound parameter: a binary time of `PostgreSQL`, or its text.
@@ -167,15 +192,10 @@ impl ValueBlanker {
         self.text(told.as_bytes())
     }
 
-    /// Reads the generated value at the start of a text: its length and its shape.
-    fn value(&mut self, text: &[u8]) -> Option<(usize, String)> {
-        let (length, shape, is_time) = self.shape(text)?;
-        let kind = if is_time {
-            ValueKind::Time
-        } else {
-            ValueKind::Id
-        };
-        let mut text = String::from_utf8_lossy(&text[..length]).into_owned();
+    /// Reads the value at this place of a text: its length and its shape.
+    fn value(&mut self, text: &[u8], at: usize) -> Option<(usize, String)> {
+        let (length, shape, kind) = self.known_shape(text, at).or_else(|| self.run(text, at))?;
+        let mut text = String::from_utf8_lossy(&text[at..at + length]).into_owned();
         if shape == "uuid" {
             text.make_ascii_lowercase();
         }
@@ -183,12 +203,17 @@ impl ValueBlanker {
         Some((length, shape))
     }
 
-    fn shape(&self, text: &[u8]) -> Option<(usize, String, bool)> {
+    /// Reads a value whose form alone shows that each run makes it anew. It may follow any mark.
+    fn known_shape(&self, text: &[u8], at: usize) -> Option<(usize, String, ValueKind)> {
+        if at > 0 && text[at - 1].is_ascii_alphanumeric() {
+            return None;
+        }
+        let text = &text[at..];
         if text.get(..UUID_CHARS).is_some_and(redact::is_uuid) && ends(text, UUID_CHARS) {
-            return Some((UUID_CHARS, "uuid".to_owned(), false));
+            return Some((UUID_CHARS, "uuid".to_owned(), ValueKind::Id));
         }
         if let Some((length, shape)) = self.date(text) {
-            return Some((length, shape, true));
+            return Some((length, shape, ValueKind::Time));
         }
         let run = text
             .iter()
@@ -196,24 +221,40 @@ impl ValueBlanker {
             .count();
         let word = &text[..run];
         if self.is_number_of_time(word) {
-            return Some((run, format!("time{run}"), true));
+            return Some((
+                run + fraction(&text[run..]),
+                format!("time{run}"),
+                ValueKind::Time,
+            ));
         }
-        if run == OBJECT_ID_CHARS && word.iter().all(u8::is_ascii_hexdigit) {
-            return Some((run, "object id".to_owned(), false));
+        if self.is_snowflake(word) {
+            return Some((run, "snowflake".to_owned(), ValueKind::Id));
         }
-        if run == ULID_CHARS && is_ulid(word) {
-            return Some((run, "ulid".to_owned(), false));
+        let is_hex = word.iter().any(u8::is_ascii_digit) && word.iter().all(u8::is_ascii_hexdigit);
+        if HEX_CHARS.contains(&run) && is_hex {
+            return Some((run, format!("hex{run}"), ValueKind::Id));
         }
-        let run = text.iter().take_while(|byte| is_of_token(**byte)).count();
-        let word = &text[..run];
-        let is_hex = word.iter().all(u8::is_ascii_hexdigit);
-        is_token(word).then(|| {
-            (
-                run,
-                format!("token{}{run}", if is_hex { "hex" } else { "" }),
-                false,
-            )
-        })
+        (run == ULID_CHARS && is_ulid(word)).then(|| (run, "ulid".to_owned(), ValueKind::Id))
+    }
+
+    /// Reads a run of letters, digits, `-` and `_` that may be made anew, up to a value of a known
+    /// shape. Its length alone is its shape, so that a comparison of two runs decides.
+    fn run(&self, text: &[u8], at: usize) -> Option<(usize, String, ValueKind)> {
+        if !is_of_token(text[at]) || at > 0 && is_of_token(text[at - 1]) {
+            return None;
+        }
+        let ends = |next: &usize| {
+            let is_after_mark = *next > at && !text[*next - 1].is_ascii_alphanumeric();
+            !is_of_token(text[*next]) || is_after_mark && self.known_shape(text, *next).is_some()
+        };
+        let end = (at..text.len()).find(ends).unwrap_or(text.len());
+        let run = &text[at..end];
+        let has = |kind: fn(&u8) -> bool| run.iter().any(kind);
+        let may_be_new = run.len() >= TOKEN_CHARS
+            || run.len() >= MIN_PIECE_CHARS
+                && has(u8::is_ascii_digit)
+                && has(u8::is_ascii_alphabetic);
+        may_be_new.then(|| (run.len(), format!("run{}", run.len()), ValueKind::Run))
     }
 
     /// Reads `2026-11-23`, with or without a time, `20261123T215019Z`, or
@@ -271,6 +312,18 @@ impl ValueBlanker {
             .then(|| (length, if length > 10 { "time" } else { "day" }.to_owned()))
     }
 
+    /// Returns true for an id whose upper bits are a time near the run (Twitter, Discord).
+    fn is_snowflake(&self, word: &[u8]) -> bool {
+        let number = str::from_utf8(word)
+            .ok()
+            .and_then(|word| word.parse::<u64>().ok());
+        let number = number.filter(|_| SNOWFLAKE_CHARS.contains(&word.len()));
+        number.is_some_and(|number| {
+            let is_near = |epoch: &u64| self.is_near(((number >> 22) + epoch) / 1000);
+            SNOWFLAKE_EPOCHS_MS.iter().any(is_near)
+        })
+    }
+
     /// Returns true for seconds, milliseconds, microseconds or nanoseconds since 1970 near the run.
     fn is_number_of_time(&self, word: &[u8]) -> bool {
         let digits = word.len();
@@ -322,6 +375,17 @@ fn has_form(text: &[u8], form: &[u8]) -> bool {
     text.len() >= form.len() && text.iter().zip(form).all(fits)
 }
 
+/// Returns the length of a fraction of seconds, which belongs to the number before it.
+fn fraction(text: &[u8]) -> usize {
+    let digits = text.iter().skip(1).take_while(|byte| byte.is_ascii_digit());
+    let digits = digits.count();
+    if text.first() == Some(&b'.') && digits > 0 && ends(text, 1 + digits) {
+        1 + digits
+    } else {
+        0
+    }
+}
+
 fn ends(text: &[u8], at: usize) -> bool {
     text.get(at)
         .is_none_or(|next| !next.is_ascii_alphanumeric())
@@ -342,20 +406,83 @@ fn is_of_token(byte: u8) -> bool {
 }
 
 /// Returns true for a word that looks random: long, with rare pairs of letters or frequent changes
-/// between digits and cases. Hexadecimal words of this length are never names.
+/// between digits and cases. Hexadecimal words of this length are never names, but letters before a
+/// number may be a code.
 fn is_token(word: &[u8]) -> bool {
-    let is_hex = word.iter().any(u8::is_ascii_digit) && word.iter().all(u8::is_ascii_hexdigit);
-    let score: i32 = word
-        .windows(2)
-        .map(|pair| randomness(pair[0], pair[1]))
-        .sum();
+    let is_hex = word.iter().all(u8::is_ascii_hexdigit) && digit_changes(word) >= MIN_HEX_CHANGES;
+    word.len() >= TOKEN_CHARS && is_mixed(word) && (is_hex || score(word) > MIN_TOKEN_SCORE)
+}
+
+/// Returns false for words in one case without digits, which are names, such as currencies.
+fn is_mixed(word: &[u8]) -> bool {
     let has = |kind: fn(&u8) -> bool| word.iter().any(kind);
-    // Words in capitals are names, such as a pair of currencies.
-    let is_mixed =
-        has(u8::is_ascii_digit) || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-    word.len() >= TOKEN_CHARS
-        && (is_hex || is_mixed && score > MIN_TOKEN_SCORE)
-        && has(u8::is_ascii_alphabetic)
+    let has_digit = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    has_digit || has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
+}
+
+/// Returns the sum of [`randomness`] over all neighbours.
+fn score(word: &[u8]) -> i32 {
+    let pairs = word.windows(2);
+    pairs.map(|pair| randomness(pair[0], pair[1])).sum()
+}
+
+/// Returns true if two runs of one length differ only in pieces that each run makes anew: they look
+/// random in either.
+fn is_made_anew(one: &str, other: &str) -> bool {
+    let pieces = |run| str::split(run, ['-', '_']);
+    let lengths = |run| pieces(run).map(str::len).collect::<Vec<_>>();
+    let mut pairs = pieces(one).zip(pieces(other));
+    if lengths(one) == lengths(other)
+        && pairs.all(|(one, other)| one == other || is_piece_anew(one, other))
+    {
+        return true;
+    }
+    // Base64 for URLs has the marks, too. The text before the first difference is a name.
+    let common = one
+        .bytes()
+        .zip(other.bytes())
+        .take_while(|(one, other)| one == other)
+        .count();
+    let start = one[..common].rfind(['-', '_']).map_or(0, |mark| mark + 1);
+    let rests = [one, other].map(|run| &run.as_bytes()[start..]);
+    differ_widely(rests[0], rests[1]) && rests.into_iter().any(is_token)
+}
+
+fn is_piece_anew(one: &str, other: &str) -> bool {
+    let pieces = [one.as_bytes(), other.as_bytes()];
+    let are_hex = pieces
+        .iter()
+        .all(|piece| piece.iter().all(u8::is_ascii_hexdigit));
+    let looks_random = match one.len() {
+        ..MIN_PIECE_CHARS => false,
+        TOKEN_CHARS.. => pieces.into_iter().any(is_token),
+        _ => pieces.iter().any(|piece| is_short_token(piece, are_hex)),
+    };
+    looks_random && differ_widely(pieces[0], pieces[1])
+}
+
+/// Returns true if fewer than half of the characters are equal: numbers in sequence share more.
+fn differ_widely(one: &[u8], other: &[u8]) -> bool {
+    let equal = one.iter().zip(other).filter(|(one, other)| one == other);
+    2 * equal.count() < one.len()
+}
+
+/// Returns the number of neighbours of which one is a digit.
+fn digit_changes(word: &[u8]) -> usize {
+    let pairs = word.windows(2);
+    pairs
+        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
+        .count()
+}
+
+/// Returns true for a word of 8 to 15 characters that looks random: digits and letters alternate.
+fn is_short_token(word: &[u8], is_hex: bool) -> bool {
+    let changes = digit_changes(word);
+    if is_hex {
+        changes >= MIN_HEX_CHANGES
+    } else {
+        changes > MIN_HEX_CHANGES && score(word) > MIN_TOKEN_SCORE
+    }
 }
 
 /// Returns the evidence that two neighbours are of a random token and not of a name.
@@ -408,7 +535,7 @@ struct PairingState {
 
 impl ValuePairs {
     pub(super) fn know(&mut self, values: &[VolatileValue], index: usize) {
-        for value in values.iter().filter(|value| value.kind == ValueKind::Id) {
+        for value in values.iter().filter(|value| value.is_id()) {
             self.first.entry(value.text.clone()).or_insert(index);
         }
     }
@@ -432,9 +559,9 @@ impl ValuePairs {
         let fits = |(at, (one, other)): (usize, (&VolatileValue, &VolatileValue))| match one.kind {
             ValueKind::Time => true,
             ValueKind::Secret => one.text == other.text || is_constant(at),
-            ValueKind::Id => match made.recorded.get(&other.text) {
+            ValueKind::Id | ValueKind::Run => match made.recorded.get(&other.text) {
                 Some(known) => *known == one.text,
-                None => one.text == other.text || is_new(one, other),
+                None => one.text == other.text || is_new(one, other) && one.may_become(other),
             },
         };
         recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
@@ -448,7 +575,7 @@ impl ValuePairs {
                 .zip(asked)
                 .filter(|(one, other)| one.text != other.text)
         };
-        for (one, other) in pairs().filter(|(one, _)| one.kind == ValueKind::Id) {
+        for (one, other) in pairs().filter(|(one, _)| one.is_id()) {
             made.recorded.insert(other.text.clone(), one.text.clone());
             made.asked.insert(one.text.clone(), other.text.clone());
         }
@@ -470,7 +597,7 @@ impl ValuePairs {
     /// Pairs each value with itself, after a recording has answered a request with equal values.
     pub(super) fn keep(&self, recorded: &[VolatileValue]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        for value in recorded.iter().filter(|value| value.kind == ValueKind::Id) {
+        for value in recorded.iter().filter(|value| value.is_id()) {
             if !made.asked.contains_key(&value.text) {
                 made.asked.insert(value.text.clone(), value.text.clone());
                 made.recorded.insert(value.text.clone(), value.text.clone());
