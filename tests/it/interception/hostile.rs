@@ -181,8 +181,8 @@ fn second_supervisor_is_refused_with_message() {
         }
         // Installs a second seccomp listener, as a supervisor inside the command would.
         let ran = net.sh(
-            "exec python3 -c 'import ctypes,errno\nc=ctypes.CDLL(None,use_errno=True)\n\
-                          print(c.syscall(317,1,8,None),errno.errorcode[ctypes.get_errno()])'",
+            "exec python3 -c 'import ctypes,errno,os\nseccomp=317 if os.uname().machine==\"x86_64\" else 277\nc=ctypes.CDLL(None,use_errno=True)\n\
+                          print(c.syscall(seccomp,1,8,None),errno.errorcode[ctypes.get_errno()])'",
         );
         if ran.exit == Exit::Code(0) {
             assert_eq!(ran.out, "-1 EBUSY\n");
