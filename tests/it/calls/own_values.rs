@@ -60,6 +60,76 @@ number = uuid.uuid4().hex
 print(ask('POST', '/rpc', {'jsonrpc': '2.0', 'id': number, 'method': 'm'})[0]['id'] == number)
 ";
 
+/// Stores rows of `PostgreSQL` by the 16 bytes of their ids. Prints its port first.
+const DATABASE: &str = "import socket, struct, threading
+rows = []
+def say(kind, body=b''):
+    return kind + struct.pack('!i', len(body) + 4) + body
+def row(id):
+    return say(b'D', struct.pack('!hi', 1, len(id)) + id)
+def serve(client):
+    stream = client.makefile('rb')
+    length, code = struct.unpack('!ii', stream.read(8))
+    while code == 80877103:
+        client.sendall(b'N')
+        length, code = struct.unpack('!ii', stream.read(8))
+    stream.read(length - 8)
+    client.sendall(say(b'R', b'\\0' * 4) + say(b'Z', b'I'))
+    while kind := stream.read(1):
+        body = stream.read(struct.unpack('!i', stream.read(4))[0] - 4)
+        if kind == b'P':
+            inserts = b'INSERT' in body
+            client.sendall(say(b'1'))
+        elif kind == b'B':
+            # No names, one format, one value or none.
+            id = body[12:28]
+            client.sendall(say(b'2'))
+        elif kind == b'E':
+            if inserts:
+                rows.append(id)
+            found = [id] if inserts else rows
+            tag = b'INSERT 0 1' if inserts else b'SELECT %d' % len(rows)
+            client.sendall(b''.join(map(row, found)) + say(b'C', tag + b'\\0'))
+        elif kind == b'S':
+            client.sendall(say(b'Z', b'I'))
+server = socket.create_server(('127.0.0.1', 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+";
+
+/// Compares each row with its own ids.
+const ROWS: &str = "import socket, struct, sys, uuid
+client = socket.create_connection(('127.0.0.1', int(sys.argv[1])), 20)
+stream = client.makefile('rb')
+def say(kind, body=b''):
+    return kind + struct.pack('!i', len(body) + 4) + body
+def rows():
+    found = []
+    while (kind := stream.read(1)) != b'Z':
+        body = stream.read(struct.unpack('!i', stream.read(4))[0] - 4)
+        if kind == b'D':
+            found.append(body[6:])
+        elif kind == b'E':
+            sys.exit(body)
+    stream.read(5)
+    return found
+def ask(sql, *values):
+    values = b''.join(struct.pack('!i', len(value)) + value for value in values)
+    count = 1 if values else 0
+    bound = struct.pack('!hhh', 1, 1, count) + values + struct.pack('!hh', 1, 1)
+    client.sendall(say(b'P', b'\\0' + sql + b'\\0\\0\\0') + say(b'B', b'\\0\\0' + bound)
+        + say(b'E', b'\\0\\0\\0\\0\\0') + say(b'S'))
+    return rows()
+startup = struct.pack('!i', 196608) + b'user\\0me\\0database\\0shop\\0\\0'
+client.sendall(struct.pack('!i', len(startup) + 4) + startup)
+rows()
+ids = [uuid.uuid4().bytes for _ in range(3)]
+for id in ids:
+    print(ask(b'INSERT INTO items (id) VALUES ($1) RETURNING id', id) == [id])
+print(ask(b'SELECT id FROM items') == ids)
+";
+
 const PASSED: &str = "True True\nTrue True\nTrue True\nTrue\nTrue\n";
 
 /// A server in Python. It ends with this value.
@@ -69,8 +139,8 @@ struct Server {
 }
 
 impl Server {
-    fn start(tree: &Tree) -> Self {
-        tree.file("server.py", SERVER);
+    fn start(tree: &Tree, program: &str) -> Self {
+        tree.file("server.py", program);
         let mut child = Command::new("python3")
             .arg(tree.path("server.py"))
             .stdin(Stdio::null())
@@ -92,26 +162,34 @@ impl Drop for Server {
     }
 }
 
-#[test]
-fn own_ids_come_back_without_server() {
+/// Records a program, stops its server and replays it. All print this. With `--exact` it fails.
+fn record_and_replay(server: &str, program: &str, passed: &str) {
     let tree = Tree::new();
-    tree.file("items.py", PROGRAM);
-    let server = Server::start(&tree);
-    let words = ["--", "python3", "items.py", &server.port];
-    let recorded = replay(&tree, &[&["calls", "record"], &words[..]].concat());
-    assert_eq!((recorded.status, recorded.out.as_str()), (0, PASSED));
+    tree.file("items.py", program);
+    let server = Server::start(&tree, server);
     let port = server.port.clone();
+    let run = |action: &[&str]| {
+        let words = ["--", "python3", "items.py", &port];
+        replay(&tree, &[&["calls"], action, &words[..]].concat())
+    };
+    let recorded = run(&["record"]);
+    assert_eq!((recorded.status, recorded.out.as_str()), (0, passed));
     drop(server);
-    let words = ["--", "python3", "items.py", &port];
     for _ in 0..3 {
-        let tested = replay(&tree, &[&["calls", "test"], &words[..]].concat());
-        assert_eq!(
-            (tested.status, tested.out.as_str()),
-            (0, PASSED),
-            "{}",
-            tested.err
-        );
+        let tested = run(&["test"]);
+        let is_passed = (tested.status, tested.out.as_str());
+        assert_eq!(is_passed, (0, passed), "{}", tested.err);
     }
-    let exact = replay(&tree, &[&["calls", "test", "--exact"], &words[..]].concat());
+    let exact = run(&["test", "--exact"]);
     assert_eq!((exact.status, exact.out.as_str()), (1, ""), "{}", exact.err);
+}
+
+#[test]
+fn own_ids_come_back_over_http() {
+    record_and_replay(SERVER, PROGRAM, PASSED);
+}
+
+#[test]
+fn own_ids_come_back_in_rows_as_bytes() {
+    record_and_replay(DATABASE, ROWS, "True\nTrue\nTrue\nTrue\n");
 }
