@@ -6,7 +6,7 @@
 //!
 //! A message that the server sends unasked follows the last request before it, on any connection,
 //! which may have caused it. It keeps its delay after that request, up to a second. Without that
-//! request, it is sent a second later than recorded.
+//! request, it is sent later than recorded.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,6 +23,8 @@ use crate::protocol::script::Push;
 const SLACK_MS: u64 = 1000;
 /// Longest delay of a message after the request that it follows, in milliseconds.
 const MAX_PUSH_DELAY_MS: u64 = 1000;
+/// Longest wait for that request, as a multiple of the recorded delay: machines differ in speed.
+const PUSH_PATIENCE: u32 = 3;
 /// Shortest delay of a message after the request of its own connection, in milliseconds. Some
 /// programs drop a notification that comes together with an answer.
 const MIN_PUSH_DELAY_MS: u64 = 50;
@@ -101,7 +103,8 @@ impl Recordings {
             let longest = Duration::from_millis(MAX_PUSH_DELAY_MS);
             let delay = came.duration_since(since).unwrap_or_default().min(longest);
             let (delay, latest) = if other.is_some() {
-                (delay, now + waited + Duration::from_millis(SLACK_MS))
+                let patience = waited * PUSH_PATIENCE + Duration::from_millis(SLACK_MS);
+                (delay, now + patience)
             } else {
                 let delay = delay.max(Duration::from_millis(MIN_PUSH_DELAY_MS));
                 (delay, now + delay)

@@ -119,9 +119,9 @@ fn push_follows_last_request_on_any_connection() {
         [
             // After its own request; not together with the answer.
             ("a".to_owned(), 30, None, 50, 0),
-            ("b".to_owned(), 450, Some(1), 50, 14),
-            ("c".to_owned(), 470, Some(2), 10, 14),
-            ("d".to_owned(), 5000, Some(2), 1000, 60),
+            ("b".to_owned(), 450, Some(1), 50, 23),
+            ("c".to_owned(), 470, Some(2), 10, 24),
+            ("d".to_owned(), 5000, Some(2), 1000, 160),
         ]
     );
 }
