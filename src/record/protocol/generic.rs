@@ -11,10 +11,14 @@ use replay_base::limits::{MAX_RECORDED_BODY_BYTES, OVERTAKEN_MS};
 use crate::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
 use crate::http::websocket::Unmask;
 use crate::net::sniff;
+use crate::protocol::heartbeat::Heartbeats;
 use crate::protocol::responder::{Prompter, messages_from};
 use crate::protocol::script::{Push, Script};
 use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
+/// Time for which a connection stays open after a missed call, in milliseconds. Some programs
+/// connect again at once, without end.
+const MISS_LINGER_MS: u64 = 200;
 /// Longest excerpt of a call in a message, in bytes.
 const MAX_SHOWN_CALL_BYTES: usize = 4096;
 
@@ -26,6 +30,9 @@ const MAX_SHOWN_CALL_BYTES: usize = 4096;
 pub(crate) struct GenericRecorder {
     link: Link,
     unmask: Option<Unmask>,
+    heartbeats: Heartbeats,
+    /// Answer of the server to the last heartbeat, until it came.
+    beat_answer: Vec<u8>,
     /// Bytes of the client in this turn.
     asked: Vec<u8>,
     /// Pieces of the answer, with the times at which they came.
@@ -45,6 +52,8 @@ impl GenericRecorder {
         Self {
             link,
             unmask: websocket.then(Unmask::default),
+            heartbeats: Heartbeats::new(websocket),
+            beat_answer: Vec::new(),
             asked: Vec::new(),
             answered: Vec::new(),
             answered_bytes: 0,
@@ -62,6 +71,31 @@ impl GenericRecorder {
         Self {
             silent_since: Some(at),
             ..self
+        }
+    }
+
+    /// Returns these bytes without a heartbeat of the client and without the answer to it.
+    fn without_heartbeat<'a>(&mut self, from: Side, bytes: &'a [u8]) -> &'a [u8] {
+        if from == Side::Server {
+            let answer = self.beat_answer.as_slice();
+            let rest = bytes
+                .strip_prefix(answer)
+                .or_else(|| bytes.strip_suffix(answer));
+            if rest.is_some() {
+                self.beat_answer.clear();
+            }
+            return rest.unwrap_or(bytes);
+        }
+        let beat = self.heartbeats.first(bytes);
+        self.heartbeats.detect(bytes);
+        // Its bytes may have come with those before it, which are not answered yet.
+        let is_apart = self.asked.is_empty() || !self.answered.is_empty();
+        match beat {
+            Some((length, answer)) if length == bytes.len() && is_apart => {
+                self.beat_answer = answer;
+                &[]
+            }
+            _ => bytes,
         }
     }
 
@@ -125,20 +159,24 @@ impl WireRecorder for GenericRecorder {
             return steps;
         }
         let mut steps = vec![RecordStep::Forward(from, bytes.to_vec())];
-        if from == Side::Client && !self.answered.is_empty() {
-            steps.extend(self.turn(None));
-        }
-        self.sent_at.get_or_insert(at);
         let plain = match &mut self.unmask {
             Some(unmask) if from == Side::Client => Cow::Owned(unmask.take(bytes)),
             _ => Cow::Borrowed(bytes),
         };
+        let plain = self.without_heartbeat(from, &plain);
+        if plain.is_empty() {
+            return steps;
+        }
+        if from == Side::Client && !self.answered.is_empty() {
+            steps.extend(self.turn(None));
+        }
+        self.sent_at.get_or_insert(at);
         let before = match from {
             Side::Client => self.asked.len(),
             Side::Server => self.answered_bytes,
         };
         self.too_long |= before + plain.len() > MAX_RECORDED_BODY_BYTES;
-        let kept = if self.too_long { &[] } else { &*plain };
+        let kept = if self.too_long { &[] } else { plain };
         match from {
             Side::Client => {
                 self.asked_at = Some(at);
@@ -193,6 +231,7 @@ pub(crate) struct GenericPlayer {
     prompter: Prompter,
     said: FirstMessages,
     unmask: Option<Unmask>,
+    heartbeats: Heartbeats,
     pending: Vec<u8>,
     /// A longer recorded message that begins with the pending bytes, and the length compared so
     /// far. So long messages are not compared again with every piece.
@@ -213,6 +252,7 @@ impl GenericPlayer {
             prompter: Prompter::new(link, Protocol::Generic, script),
             said,
             unmask: websocket.then(Unmask::default),
+            heartbeats: Heartbeats::new(websocket),
             pending: Vec::new(),
             ahead: None,
             is_held: false,
@@ -280,6 +320,11 @@ impl GenericPlayer {
         }
         while !self.pending.is_empty() && !self.ended {
             let (length, longer) = self.match_pending();
+            let beat = self
+                .heartbeats
+                .first(&self.pending)
+                .map(|(length, _)| length);
+            let length = length.or(beat);
             if longer && more == InputState::Open {
                 break;
             }
@@ -291,18 +336,28 @@ impl GenericPlayer {
             self.ahead = None;
             let rest = self.pending.split_off(length);
             let asked = std::mem::replace(&mut self.pending, rest);
-            steps.extend(self.say(&[asked]));
+            steps.extend(self.say(vec![asked], more));
         }
         steps
     }
 
-    fn say(&mut self, asked: &[Vec<u8>]) -> Vec<PlayStep> {
-        let answer: Vec<_> = match self.prompter.ask(asked) {
+    fn say(&mut self, asked: Vec<Vec<u8>>, more: InputState) -> Vec<PlayStep> {
+        let beat = asked.first().and_then(|asked| self.heartbeats.first(asked));
+        let beat_answer = |_| {
+            let (_, answer) = beat.clone()?;
+            Some(Vec::from_iter((!answer.is_empty()).then_some(answer)))
+        };
+        let found = self.prompter.ask_or(Wire::asking(asked), beat_answer);
+        let answer: Vec<_> = match found {
             Ok(found) => {
                 let said = messages_from(&found, Side::Server).map(<[u8]>::to_vec);
                 said.map(PlayStep::of_message).collect()
             }
-            Err(_) => vec![PlayStep::Close],
+            Err(_) if more == InputState::Ended => vec![PlayStep::Close],
+            Err(_) => vec![
+                PlayStep::Linger(Duration::from_millis(MISS_LINGER_MS)),
+                PlayStep::Close,
+            ],
         };
         self.ended |= answer.contains(&PlayStep::Close);
         let mut steps = self.prompter.take_preceding();
@@ -315,7 +370,7 @@ impl WirePlayer for GenericPlayer {
     fn open(&mut self) -> Vec<PlayStep> {
         // A greeting of the server is recorded as the answer to an empty message.
         if self.said.contains(&[][..]) {
-            self.say(&[])
+            self.say(Vec::new(), InputState::Open)
         } else {
             Vec::new()
         }
@@ -326,6 +381,7 @@ impl WirePlayer for GenericPlayer {
         if may_encrypt && sniff::is_client_hello(bytes) {
             return vec![PlayStep::StartTls(bytes.to_vec())];
         }
+        self.heartbeats.detect(bytes);
         match &mut self.unmask {
             Some(unmask) => self.pending.extend(unmask.take(bytes)),
             None => self.pending.extend_from_slice(bytes),

@@ -6,6 +6,7 @@ pub(super) mod database;
 pub(super) mod dialogue;
 pub(super) mod dissector;
 pub(super) mod generic;
+mod heartbeat;
 pub(super) mod http;
 pub(super) mod mongo;
 pub(super) mod mysql;

@@ -47,6 +47,8 @@ pub enum PlayStep {
     /// Send nothing until the program sends more, at most for this time: in the recording it went
     /// on before the answer.
     UntilMore(Duration),
+    /// Send nothing for this time, unless the program closes the connection.
+    Linger(Duration),
     /// Close the connection after sending.
     Close,
 }

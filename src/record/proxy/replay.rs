@@ -238,6 +238,18 @@ pub(super) async fn http1(context: Context, replay: Arc<Replay>, client: Stream)
     }
 }
 
+/// Waits until the program closes the connection, and discards its bytes.
+async fn wait_for_end(client: &mut Stream) {
+    let mut bytes = Vec::new();
+    while client
+        .read_more(&mut bytes)
+        .await
+        .is_ok_and(|count| count > 0)
+    {
+        bytes.clear();
+    }
+}
+
 /// Event that a played server reacts to.
 enum PlayEvent {
     Read(io::Result<usize>),
@@ -291,6 +303,14 @@ async fn play(
                         },
                         () = tokio::time::sleep(patience) => {}
                         () = context.stopped() => return Ok(()),
+                    }
+                }
+                PlayStep::Linger(time) => {
+                    client.flush().await?;
+                    tokio::select! {
+                        () = wait_for_end(&mut client) => {}
+                        () = tokio::time::sleep(time) => {}
+                        () = context.stopped() => {}
                     }
                 }
                 PlayStep::Hold | PlayStep::UntilMore(_) | PlayStep::Push(_) => {}

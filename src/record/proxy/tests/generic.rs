@@ -486,6 +486,100 @@ fn push_keeps_its_place_between_answers() {
     assert_eq!(got, format!("subscribed\n{round}{round}{round}"));
 }
 
+const MQTT_CONNECT: &[u8] = b"\x10\x0d\0\x04MQTT\x04\x02\0\x01\0\x01a";
+
+#[test]
+fn heartbeats_are_not_recorded_and_always_answered() {
+    let server = Server::start(|mut stream| {
+        let mut connect = [0; MQTT_CONNECT.len()];
+        stream.read_exact(&mut connect).unwrap();
+        stream.write_all(b"\x20\x02\0\0").unwrap();
+        while stream.read_exact(&mut [0; 2]).is_ok() {
+            stream.write_all(b"\xd0\0").unwrap();
+        }
+    });
+    let client = |beats: usize| {
+        move |setup: &Setup| {
+            let mut stream = connect(setup.address);
+            stream.write_all(MQTT_CONNECT).unwrap();
+            stream.read_exact(&mut [0; 4]).unwrap();
+            for _ in 0..beats {
+                let mut answer = [0; 2];
+                stream.write_all(b"\xc0\0").unwrap();
+                stream.read_exact(&mut answer).unwrap();
+                assert_eq!(answer, *b"\xd0\0");
+            }
+        }
+    };
+    let to = server.address;
+    let setup = setup(Mode::Record, to, b"");
+    client(1)(&setup);
+    let recorded = setup.proxy.finish().exchanges;
+    drop(server);
+    let bytes = |exchange: &Exchange| match &exchange.content {
+        Content::Wire(_, wire) => wire.messages.iter().map(|it| it.bytes.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let calls: Vec<_> = recorded.iter().map(bytes).collect();
+    assert_eq!(calls, [[MQTT_CONNECT.to_vec(), b"\x20\x02\0\0".to_vec()]]);
+    let ((), report) = run_replay(recorded, to, client(3));
+    assert_eq!(
+        (report.replayed, report.missed, report.unused),
+        (1, vec![], vec![])
+    );
+}
+
+#[test]
+fn heartbeat_after_unanswered_message_belongs_to_it() {
+    let link = Link {
+        target: Target {
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+        },
+        tls: false,
+        connection: 1,
+    };
+    let mut recorder = GenericRecorder::new(link, false);
+    let now = SystemTime::now();
+    let mut done = Vec::new();
+    for (from, bytes) in [
+        (Side::Client, "CONNECT {}\r\n"),
+        (Side::Client, "PING\r\n"),
+        (Side::Server, "PONG\r\n"),
+        (Side::Client, "PING\r\n"),
+        (Side::Server, "PONG\r\nMSG a 1 1\r\nx\r\n"),
+        (Side::Client, "PONG\r\n"),
+        (Side::Client, "PUB a 1\r\nx\r\n"),
+    ] {
+        done.extend(recorder.take(from, bytes.as_bytes(), now));
+    }
+    done.extend(recorder.end(Side::Client, now));
+    let calls = done.iter().filter_map(|step| match step {
+        RecordStep::Done(call) => Some(messages(call)),
+        _ => None,
+    });
+    let (client, server) = (Side::Client, Side::Server);
+    assert_eq!(
+        calls.collect::<Vec<_>>(),
+        [
+            vec![
+                (client, "CONNECT {}\r\nPING\r\n".to_owned()),
+                (server, "PONG\r\n".to_owned()),
+                (server, "MSG a 1 1\r\nx\r\n".to_owned()),
+            ],
+            vec![(client, "PUB a 1\r\nx\r\n".to_owned())],
+        ]
+    );
+}
+
+#[test]
+fn miss_keeps_connection_open_for_a_while() {
+    let (player, book) = player_of(&[(b"one", b"1")]);
+    let linger = PlayStep::Linger(Duration::from_millis(200));
+    assert_eq!(player().take(b"two"), [linger, PlayStep::Close]);
+    assert_eq!(book.report().missed_count, 1);
+}
+
 #[test]
 fn postgres_notification_reaches_idle_program() {
     const LOGIN: &[u8] = b"\0\0\0\x10\0\x03\0\0user\0u\0\0";
