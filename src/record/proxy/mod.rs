@@ -499,7 +499,15 @@ async fn accept(
             count_panic(shared, &ended);
         }
     };
-    let _ = timeout(Duration::from_millis(PROXY_END_MS), ending).await;
+    // Connections end, and record their last call, only after the stop.
+    let given_up = async {
+        let _ = stop.wait_for(|stop| *stop).await;
+        tokio::time::sleep(Duration::from_millis(PROXY_END_MS)).await;
+    };
+    tokio::select! {
+        () = ending => {}
+        () = given_up => {}
+    }
 }
 
 fn count_panic(shared: &Hub, ended: &Result<(), JoinError>) {
@@ -545,12 +553,8 @@ async fn serve_one(
     client: Stream,
     unjudged: VerdictGuard,
 ) -> io::Result<()> {
-    // Verdicts exist only for relayed connections.
-    let unjudged = if let Mode::Pass = shared.mode {
-        Some(unjudged)
-    } else {
-        None
-    };
+    // Verdicts exist only for relayed connections. The guard of others ends here.
+    let unjudged = matches!(shared.mode, Mode::Pass).then_some(unjudged);
     match purpose {
         Purpose::Requests => forward_proxy::serve(shared, client).await,
         Purpose::Names => nameserver::serve_tcp(shared, client).await,

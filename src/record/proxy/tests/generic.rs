@@ -91,6 +91,33 @@ fn server_greeting_is_replayed_first() {
 }
 
 #[test]
+fn last_turns_are_recorded_while_server_keeps_connections() {
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let server = Server::start(move |mut stream| {
+        let said = until(&mut stream, b"\n");
+        stream.write_all(&said).unwrap();
+        // Until the test has ended.
+        let _ = held.lock().unwrap().recv();
+    });
+    let setup = setup(Mode::Record, server.address, b"");
+    for number in 0..8 {
+        let line = format!("{number}\n");
+        let mut stream = connect(setup.address);
+        stream.write_all(line.as_bytes()).unwrap();
+        assert_eq!(text(&until(&mut stream, b"\n")), line);
+    }
+    let recorded = setup.proxy.finish();
+    drop(release);
+    let said: Vec<_> = recorded.exchanges.iter().map(messages).collect();
+    let turn = |number| {
+        let line = format!("{number}\n");
+        vec![(Side::Client, line.clone()), (Side::Server, line)]
+    };
+    assert_eq!(said, (0..8).map(turn).collect::<Vec<_>>());
+}
+
+#[test]
 fn split_message_and_its_prefix_are_distinguished() {
     let server = Server::start(|mut stream| {
         let mut got = Vec::new();
