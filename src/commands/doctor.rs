@@ -66,6 +66,13 @@ impl Finding {
     }
 }
 
+/// Limit of what was tested on this architecture.
+const TESTED_ON: &str = if cfg!(target_arch = "aarch64") {
+    ": tested on emulated processors, not on hardware"
+} else {
+    ""
+};
+
 /// Optional programs for commands, with their uses.
 const PROGRAMS: [(&str, &str); 3] = [
     ("git", "repositories"),
@@ -106,7 +113,7 @@ pub(super) fn run(options: &Options, is_json: bool) -> Result<ExitCode> {
                 env!("CARGO_PKG_VERSION")
             ),
         ),
-        Finding::good("kernel", kernel()),
+        Finding::good("kernel", format!("{}{TESTED_ON}", kernel())),
     ];
     let (mut best, mut of_home) = (None, Vec::new());
     if options.walls.sandbox == Some(Sandbox::Off) {
