@@ -83,6 +83,12 @@ impl CallLog {
         self.steps.push(RecordStep::Lost(what));
     }
 
+    /// Reports a connection that ended before its first call, with the reason.
+    pub(crate) fn lose_connection(&mut self, reason: &str) {
+        let what = format!("a connection to `{}`: {reason}", self.link.target);
+        self.steps.push(RecordStep::Lost(what));
+    }
+
     fn finish(&mut self, draft: Draft, end: End) {
         self.steps.push(if draft.size > MAX_WIRE_CALL_BYTES {
             let (target, size) = (&self.link.target, draft.size);

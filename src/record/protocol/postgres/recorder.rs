@@ -37,6 +37,8 @@ struct RunningCall {
 pub(super) struct PostgresDialogue {
     /// `true` if encryption requested by the client is relayed.
     relay_tls: bool,
+    /// `true` if the client asked for encryption and was told that there is none.
+    refused_tls: bool,
     phase: Phase,
     names: StatementNames,
     /// Messages of the client that the server has not begun to answer, with their times.
@@ -64,7 +66,10 @@ impl PostgresDialogue {
             Opening::Encryption if self.relay_tls && !log.link.tls => {
                 self.phase = Phase::Encryption;
             }
-            Opening::Encryption | Opening::Gss => return Ok(Disposition::Back(b"N".to_vec())),
+            kind @ (Opening::Encryption | Opening::Gss) => {
+                self.refused_tls |= kind == Opening::Encryption && !log.link.tls;
+                return Ok(Disposition::Back(b"N".to_vec()));
+            }
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
                 let draft = Draft::with_requests([bytes], log.at).of_session(true);
@@ -336,6 +341,12 @@ impl Dialogue for PostgresDialogue {
 
     fn end(&mut self, log: &mut CallLog) {
         self.release(log);
+        if self.phase == Phase::Opening && self.refused_tls && log.left_by == Side::Client {
+            log.lose_connection(
+                "the program insists on encryption, which is not recorded on this machine \
+                 (`sslmode=prefer` goes on without)",
+            );
+        }
         if self.phase != Phase::Calls {
             return;
         }
