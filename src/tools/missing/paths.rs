@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use replay_base::text::escape::show_path;
+use replay_base::text::nearest::shortened;
 
 /// Reason for which a path cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ impl PathOutside {
     pub(super) fn whole(path: &Path, fault: PathFault) -> Self {
         const PARTS: usize = 4;
         Self {
-            shown: show_path(path).into_owned(),
+            shown: shortened(&show_path(path)).into_owned(),
             path: path.to_owned(),
             parts: PARTS,
             fault,
@@ -86,7 +87,7 @@ impl PathOutside {
             .take_while(|part| *part == Component::ParentDir);
         let left = base.components().count().saturating_sub(up.count());
         Self {
-            shown: format!("{} (from {})", show_path(path), show_path(base)),
+            shown: format!("{} (from {})", shortened(&show_path(path)), show_path(base)),
             path: normal(&base.join(path)),
             parts: left + 1,
             fault,

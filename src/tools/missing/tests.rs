@@ -371,3 +371,18 @@ fn hints_of_quiet_failures_are_told() {
     let unshare = "unshare: unshare failed: Operation not permitted";
     assert_eq!(notes_of(&machine, "unshare -r id", 1, unshare), [refused]);
 }
+
+#[test]
+fn long_path_is_shortened_in_note() {
+    let things = MissingThings {
+        visible: vec!["/src".into()],
+        ..MissingThings::default()
+    };
+    let machine = MissingOfMachine::new(things, Tier::Namespaces);
+    let output = format!("cat: /{}: No such file or directory", "x".repeat(3000));
+    let [note] = &machine.notes(1, &[&output], None)[..] else {
+        panic!("no single note")
+    };
+    assert!(note.contains("x… is outside: "), "{} bytes", note.len());
+    assert!(note.len() < 500, "{} bytes", note.len());
+}
