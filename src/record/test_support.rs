@@ -196,8 +196,7 @@ impl Played {
                 PlayStep::StartTls(_) => self.encrypted += 1,
                 PlayStep::Hold => self.held = true,
                 PlayStep::UntilMore(_) => sent.extend(UNTIL_MORE),
-                PlayStep::Linger(_) => {}
-                PlayStep::Close => self.closed = true,
+                PlayStep::Close | PlayStep::CloseAfter(_) => self.closed = true,
             }
         }
         sent

@@ -70,11 +70,20 @@ pub enum Protocol {
     /// RESP2 and RESP3.
     Redis,
     Mongo,
+    Mqtt,
+    /// AMQP 0-9-1.
+    Amqp,
+    Nats,
     /// Unknown protocol: byte streams in turns.
     Generic,
 }
 
 impl Protocol {
+    /// Returns true if its connections are recorded in turns.
+    pub fn is_in_turns(self) -> bool {
+        matches!(self, Self::Mqtt | Self::Amqp | Self::Nats | Self::Generic)
+    }
+
     pub fn word(self) -> &'static str {
         match self {
             Self::Http => "HTTP",
@@ -84,6 +93,9 @@ impl Protocol {
             Self::MySql => "MySQL",
             Self::Redis => "Redis",
             Self::Mongo => "MongoDB",
+            Self::Mqtt => "MQTT",
+            Self::Amqp => "AMQP",
+            Self::Nats => "NATS",
             Self::Generic => "TCP",
         }
     }
@@ -121,6 +133,15 @@ impl Exchange {
     /// Returns true for a connection without traffic, or for a refused one; neither is a call.
     pub fn is_no_call(&self) -> bool {
         self.is_silent() || matches!(self.end, End::Refused(..))
+    }
+
+    /// Returns true if all that the server said came unasked or late.
+    pub fn is_answered_late(&self) -> bool {
+        let Content::Wire(_, wire) = &self.content else {
+            return false;
+        };
+        let said = wire.messages_by(Side::Server).count();
+        said > 0 && said == wire.pushed.len()
     }
 
     /// Returns the call without the messages that the server sent unasked.

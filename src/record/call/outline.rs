@@ -61,7 +61,9 @@ impl Outline {
                 Content::Http(http) | Content::Grpc(http) => {
                     seen.http2 |= http.request.version == HttpVersion::Http2;
                 }
-                Content::Wire(Protocol::Generic, wire) if !exchange.is_no_call() => {
+                Content::Wire(protocol, wire)
+                    if protocol.is_in_turns() && !exchange.is_no_call() =>
+                {
                     let asked = wire.messages_by(Side::Client).next().unwrap_or_default();
                     said.entry(exchange.target.clone())
                         .or_default()
@@ -98,8 +100,13 @@ impl Outline {
         if seen.protocols.contains(&Protocol::MySql) {
             return Some(Protocol::MySql);
         }
-        (seen.protocols.len() == 1 && seen.first_messages.contains(&[][..]))
-            .then_some(Protocol::Generic)
+        let only = seen
+            .protocols
+            .iter()
+            .next()
+            .filter(|_| seen.protocols.len() == 1);
+        only.copied()
+            .filter(|_| seen.first_messages.contains(&[][..]))
     }
 
     /// Returns the recorded refusal of the `nth` connection to a target, from 1. If the target

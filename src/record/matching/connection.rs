@@ -13,6 +13,8 @@ pub struct Connection {
     history: History,
     /// See [`ConnectionState::transaction`].
     transaction: u64,
+    /// See [`ConnectionState::peer`].
+    peer: Option<u64>,
 }
 
 impl Connection {
@@ -22,6 +24,7 @@ impl Connection {
             book: Arc::clone(book),
             history: History::default(),
             transaction: 0,
+            peer: None,
         })
     }
 
@@ -33,6 +36,7 @@ impl Connection {
         };
         ConnectionState {
             transaction,
+            peer: self.peer,
             ..self.history.before.clone()
         }
     }
@@ -50,6 +54,9 @@ impl Script for Connection {
             Ok((found, transaction)) => {
                 if is_inside && transaction != 0 {
                     self.transaction = transaction;
+                }
+                if asked.content.protocol().is_in_turns() && found.connection != 0 {
+                    self.peer = Some(found.connection);
                 }
                 // The recording determines the new state, whatever values differ.
                 self.history.apply_answered(&found);

@@ -213,7 +213,7 @@ impl Recordings {
         if taken.is_again && queue.repeats && !entry.reusable {
             self.again.fetch_add(1, Ordering::Relaxed);
         }
-        let found = if taken.is_again {
+        let found = if taken.is_again && !entry.exchange.is_answered_late() {
             // They are sent once.
             entry.exchange.without_pushes()
         } else {

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::time::SystemTime;
 
 use replay_base::text::escape::hex;
 
@@ -112,7 +113,8 @@ impl OwnValueIndex {
             for place in &found {
                 let asked = first[&values[place.value]];
                 let sent_at = entries[asked].exchange.sent_at;
-                is_of_server[place.value] |= index < asked && entry.exchange.answered_at <= sent_at;
+                is_of_server[place.value] |=
+                    index < asked && came(&entry.exchange, place.part) <= sent_at;
             }
             if !found.is_empty() {
                 places.insert(index, found);
@@ -198,6 +200,18 @@ impl OwnValueIndex {
             asked(recorded).is_some_and(|now| now != recorded)
         })
     }
+}
+
+/// Returns the time at which a part of an answer came.
+fn came(answer: &Exchange, part: AnswerPart) -> SystemTime {
+    let pushed = match (&answer.content, part) {
+        (Content::Wire(_, wire), AnswerPart::Message(at)) => {
+            let first = wire.messages.len() - wire.pushed.len();
+            at.checked_sub(first).and_then(|at| wire.pushed.get(at))
+        }
+        _ => None,
+    };
+    pushed.map_or(answer.answered_at, |waited| answer.sent_at + *waited)
 }
 
 /// Puts a value in its place; returns false if the part ends before it.

@@ -73,13 +73,16 @@ impl Queue {
     }
 
     /// Takes the next recording that `fits` this state, or repeats the last one. It prefers the
-    /// transaction that has answered already. `without`: values were ignored as noise, so it is
+    /// transaction and the connection that have answered already. `without`: values were ignored as noise, so it is
     /// unknown which of several answers to repeat.
     pub(super) fn take(
         &self,
         entries: &[Entry],
         ConnectionState {
-            done, transaction, ..
+            done,
+            transaction,
+            peer,
+            ..
         }: &ConnectionState,
         without: bool,
         fits: impl Fn(usize) -> bool,
@@ -105,7 +108,10 @@ impl Queue {
         let is_within = |index: &usize| {
             *transaction != 0 && entries[*index].transaction == *transaction && is_one(index)
         };
-        if let Some((_, index)) = left().find(|(_, index)| is_within(index))
+        let is_of_peer =
+            |index: &usize| *peer == Some(entries[*index].exchange.connection) && is_one(index);
+        let within = left().find(|(_, index)| is_within(index) || is_of_peer(index));
+        if let Some((_, index)) = within
             && !entries[*index].given.swap(true, Ordering::Relaxed)
         {
             return Some(QueueChoice {

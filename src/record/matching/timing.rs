@@ -25,6 +25,8 @@ const SLACK_MS: u64 = 1000;
 const MAX_PUSH_DELAY_MS: u64 = 1000;
 /// Longest wait for that request, as a multiple of the recorded delay: machines differ in speed.
 const PUSH_PATIENCE: u32 = 3;
+/// Requests before a message that are looked at for its causes.
+const MAX_CAUSES_LOOKED_AT: usize = 1000;
 /// Shortest delay of a message after the request of its own connection, in milliseconds. Some
 /// programs drop a notification that comes together with an answer.
 const MIN_PUSH_DELAY_MS: u64 = 50;
@@ -81,6 +83,24 @@ impl Recordings {
         self.has_used(overtaken.by).await;
     }
 
+    /// Returns the requests that may have caused a message after this request: itself, the last
+    /// one before the message, and the last one of each other connection to the same target.
+    fn causes(&self, found: &Exchange, came: SystemTime) -> Vec<usize> {
+        let until = self.asked.partition_point(|(at, _)| *at <= came);
+        let before = self.asked[..until].iter().rev().take(MAX_CAUSES_LOOKED_AT);
+        let (mut causes, mut connections) = (Vec::new(), Vec::new());
+        for (nth, (at, index)) in before.enumerate() {
+            let exchange = &self.entries[*index].exchange;
+            let is_last = nth == 0 && *at > found.sent_at;
+            let is_near = exchange.target == found.target;
+            if is_last || is_near && !connections.contains(&exchange.connection) {
+                causes.push(*index);
+                connections.push(exchange.connection);
+            }
+        }
+        causes
+    }
+
     /// Waits until a recording is used.
     async fn has_used(&self, index: usize) {
         let used = &self.entries[index].used;
@@ -95,41 +115,64 @@ impl Recordings {
             return Vec::new();
         };
         let now = Instant::now();
-        let push = |(message, waited): (&Message, Duration)| {
+        let source = self.index_of(found);
+        let first = wire.messages.len() - wire.pushed.len();
+        let push = |(at, (message, waited)): (usize, (&Message, Duration))| {
             let came = found.sent_at + waited;
-            let asked = &self.asked[..self.asked.partition_point(|(at, _)| *at <= came)];
-            let other = asked.last().filter(|(at, _)| *at > found.sent_at);
-            let since = other.map_or(found.sent_at, |(at, _)| *at);
+            let after = self.causes(found, came);
+            let sent_at = |index: &usize| self.entries[*index].exchange.sent_at;
+            let since = after.iter().map(sent_at).max().unwrap_or(found.sent_at);
             let longest = Duration::from_millis(MAX_PUSH_DELAY_MS);
-            let delay = came.duration_since(since).unwrap_or_default().min(longest);
-            let (delay, latest) = if other.is_some() {
-                let patience = waited * PUSH_PATIENCE + Duration::from_millis(SLACK_MS);
-                (delay, now + patience)
+            let least = if since > found.sent_at || found.is_answered_late() {
+                Duration::ZERO
             } else {
-                let delay = delay.max(Duration::from_millis(MIN_PUSH_DELAY_MS));
-                (delay, now + delay)
+                Duration::from_millis(MIN_PUSH_DELAY_MS)
             };
+            let delay = came.duration_since(since).unwrap_or_default();
+            let delay = delay.min(longest).max(least);
+            let patience = waited * PUSH_PATIENCE + Duration::from_millis(SLACK_MS);
             Push {
                 bytes: message.bytes.clone(),
                 came,
-                after: other.map(|(_, index)| *index),
+                after,
+                source: source.map(|index| (index, first + at)),
                 delay,
-                latest,
+                latest: now + patience,
             }
         };
-        wire.pushes().map(push).collect()
+        wire.pushes().enumerate().map(push).collect()
+    }
+
+    fn index_of(&self, found: &Exchange) -> Option<usize> {
+        let from = self.asked.partition_point(|(at, _)| *at < found.sent_at);
+        let at_once = self.asked[from..]
+            .iter()
+            .take_while(|(at, _)| *at == found.sent_at);
+        let mut indexes = at_once.map(|(_, index)| *index);
+        indexes.find(|index| self.entries[*index].exchange.connection == found.connection)
+    }
+
+    /// Returns a message that the server sends unasked, with the values of this run.
+    pub fn renewed(&self, push: Push) -> Vec<u8> {
+        let renewed = |(index, at)| self.pairs.renewed_message(&self.entries, index, at);
+        push.source.and_then(renewed).unwrap_or(push.bytes)
     }
 
     /// Waits until a message that the server sends unasked is due.
     pub async fn is_due(&self, push: &Push) {
+        let all_used = async {
+            for index in &push.after {
+                self.has_used(*index).await;
+            }
+        };
         let mut due = push.latest;
-        if let Some(index) = push.after
-            && timeout_at(push.latest.into(), self.has_used(index))
-                .await
-                .is_ok()
-            && let Some(used_at) = self.entries[index].used_at.get()
-        {
-            due = *used_at + push.delay;
+        if timeout_at(push.latest.into(), all_used).await.is_ok() {
+            let used = push
+                .after
+                .iter()
+                .map(|index| self.entries[*index].used_at.get());
+            let last = used.flatten().max().copied();
+            due = last.unwrap_or_else(Instant::now) + push.delay;
         }
         sleep_until(due.into()).await;
     }

@@ -16,7 +16,7 @@ use replay_base::limits::MAX_DIFFERENCES;
 use super::Entry;
 use super::description::short;
 use super::own_values::OwnValueIndex;
-use crate::call::Exchange;
+use crate::call::{Content, Exchange};
 use crate::redact;
 
 /// Maximum distance of a time from the run: the distance of time zones, and a little more.
@@ -631,6 +631,21 @@ impl ValuePairs {
             made.kept.insert(entries[index].name.clone(), value);
         }
         answer
+    }
+
+    /// Returns a message of the recording at this index with the values of this run; `None` if it
+    /// has none of them.
+    pub(super) fn renewed_message(
+        &self,
+        entries: &[Entry],
+        index: usize,
+        at: usize,
+    ) -> Option<Vec<u8>> {
+        let answer = self.replace_own(entries, index, Arc::clone(&entries[index].exchange));
+        let Content::Wire(_, wire) = &answer.content else {
+            return None;
+        };
+        Some(wire.messages.get(at)?.bytes.clone())
     }
 
     /// Returns the names of recordings whose answers kept a recorded value, each with that value.

@@ -1,7 +1,8 @@
-//! Declaration of a database protocol: name, port, message parser, recorder and player.
+//! Declaration of a protocol other than HTTP: name, port, message parser, recorder and player.
 
 use crate::call::Protocol;
 use crate::protocol::dialogue::Dialogue;
+use crate::protocol::frames::FrameFormat;
 use crate::protocol::part_list::PartList;
 use crate::protocol::responder::Responder;
 
@@ -15,6 +16,8 @@ pub(crate) struct Database {
     pub(crate) parts: fn(&[u8], &mut PartList) -> Option<()>,
     /// Returns the number of bytes at the start of a client's message that are not text.
     pub(crate) head: fn(&[u8]) -> usize,
-    pub(crate) recorder: fn(bool) -> Box<dyn Dialogue>,
+    /// `None` if it is recorded in turns, which are divided into frames later.
+    pub(crate) recorder: Option<fn(bool) -> Box<dyn Dialogue>>,
     pub(crate) player: fn() -> Box<dyn Responder>,
+    pub(crate) frames: Option<&'static FrameFormat>,
 }

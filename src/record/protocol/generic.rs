@@ -11,6 +11,7 @@ use replay_base::limits::{MAX_RECORDED_BODY_BYTES, OVERTAKEN_MS};
 use crate::call::{Content, FirstMessages, Link, Message, Protocol, Side, Wire};
 use crate::http::websocket::Unmask;
 use crate::net::sniff;
+use crate::protocol::frames;
 use crate::protocol::heartbeat::Heartbeats;
 use crate::protocol::responder::{Prompter, messages_from};
 use crate::protocol::script::{Push, Script};
@@ -18,7 +19,7 @@ use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
 /// Time for which a connection stays open after a missed call, in milliseconds. Some programs
 /// connect again at once, without end.
-const MISS_LINGER_MS: u64 = 200;
+pub(crate) const MISS_LINGER_MS: u64 = 200;
 /// Longest excerpt of a call in a message, in bytes.
 const MAX_SHOWN_CALL_BYTES: usize = 4096;
 
@@ -43,6 +44,11 @@ pub(crate) struct GenericRecorder {
     asked_at: Option<SystemTime>,
     too_long: bool,
     silent_since: Option<SystemTime>,
+    /// First bytes of the server, until the client has sent any.
+    greeting: Vec<u8>,
+    /// `true` if the protocol has known frames. Then each piece of the client begins a turn, since
+    /// frames need the time at which they were sent.
+    has_frames: Option<bool>,
 }
 
 impl GenericRecorder {
@@ -61,6 +67,8 @@ impl GenericRecorder {
             asked_at: None,
             too_long: false,
             silent_since: None,
+            greeting: Vec::new(),
+            has_frames: websocket.then_some(false),
         }
     }
 
@@ -96,6 +104,20 @@ impl GenericRecorder {
                 &[]
             }
             _ => bytes,
+        }
+    }
+
+    fn detect_frames(&mut self, from: Side, bytes: &[u8]) {
+        match from {
+            _ if self.has_frames.is_some() => {}
+            Side::Client => {
+                let greeting = std::mem::take(&mut self.greeting);
+                self.has_frames = Some(frames::has_frames(bytes, &greeting));
+            }
+            Side::Server if self.greeting.len() < MAX_SHOWN_CALL_BYTES => {
+                self.greeting.extend_from_slice(bytes);
+            }
+            Side::Server => {}
         }
     }
 
@@ -167,9 +189,12 @@ impl WireRecorder for GenericRecorder {
         if plain.is_empty() {
             return steps;
         }
-        if from == Side::Client && !self.answered.is_empty() {
+        let begins_turn =
+            from == Side::Client && (!self.answered.is_empty() || self.has_frames == Some(true));
+        if begins_turn {
             steps.extend(self.turn(None));
         }
+        self.detect_frames(from, plain);
         self.sent_at.get_or_insert(at);
         let before = match from {
             Side::Client => self.asked.len(),
@@ -354,12 +379,9 @@ impl GenericPlayer {
                 said.map(PlayStep::of_message).collect()
             }
             Err(_) if more == InputState::Ended => vec![PlayStep::Close],
-            Err(_) => vec![
-                PlayStep::Linger(Duration::from_millis(MISS_LINGER_MS)),
-                PlayStep::Close,
-            ],
+            Err(_) => vec![PlayStep::CloseAfter(Duration::from_millis(MISS_LINGER_MS))],
         };
-        self.ended |= answer.contains(&PlayStep::Close);
+        self.ended |= answer.iter().any(PlayStep::closes);
         let mut steps = self.prompter.take_preceding();
         steps.extend(answer);
         steps

@@ -2,28 +2,25 @@
 //! are not recorded, and a played server answers each at once.
 
 /// A heartbeat of a client, and its answer; empty if it has none.
-type Heartbeat = (&'static [u8], &'static [u8]);
+pub(crate) type Heartbeat = (&'static [u8], &'static [u8]);
 
 /// Test of a client's first bytes, and the heartbeats of that protocol.
 type Protocol = (fn(&[u8]) -> bool, &'static [Heartbeat]);
 
-/// Protocols with heartbeats. `AMQP` has no answers, but a client ends a connection without
-/// heartbeats of the server.
+/// Protocols with heartbeats.
 const PROTOCOLS: [Protocol; 3] = [
-    (is_mqtt, &[(b"\xc0\0", b"\xd0\0")]),
-    (
-        |first| first.starts_with(b"AMQP"),
-        &[(b"\x08\0\0\0\0\0\0\xce", b"\x08\0\0\0\0\0\0\xce")],
-    ),
-    // NATS.
-    (
-        |first| first.starts_with(b"CONNECT {"),
-        &[(b"PING\r\n", b"PONG\r\n"), (b"PONG\r\n", b"")],
-    ),
+    (is_mqtt, MQTT),
+    (|first| first.starts_with(b"AMQP"), AMQP),
+    (|first| first.starts_with(b"CONNECT {"), NATS),
 ];
+/// The second one is DISCONNECT, which some programs send only if they have the time.
+pub(crate) const MQTT: &[Heartbeat] = &[(b"\xc0\0", b"\xd0\0"), (b"\xe0\0", b"")];
+/// It has no answers, but a client ends a connection without heartbeats of the server.
+pub(crate) const AMQP: &[Heartbeat] = &[(b"\x08\0\0\0\0\0\0\xce", b"\x08\0\0\0\0\0\0\xce")];
+pub(crate) const NATS: &[Heartbeat] = &[(b"PING\r\n", b"PONG\r\n"), (b"PONG\r\n", b"")];
 
 /// Returns true for a CONNECT packet of MQTT 3.1.1 or 5 (3.1).
-fn is_mqtt(first: &[u8]) -> bool {
+pub(crate) fn is_mqtt(first: &[u8]) -> bool {
     // The length of the packet has one to four bytes.
     let name = |at: usize| first.get(at..at + 6) == Some(b"\0\x04MQTT");
     first.first() == Some(&0x10) && (2..=5).any(name)
@@ -110,7 +107,8 @@ mod tests {
         for (known, bytes, expected) in [
             (mqtt, &b"\xc0\0"[..], answer(b"\xd0\0", 2)),
             (mqtt, b"\xc0\0\x30\x02", answer(b"\xd0\0", 2)),
-            (mqtt, b"\xe0\0", None),
+            (mqtt, b"\xe0\0", answer(b"", 2)),
+            (mqtt, b"\xf0\0", None),
             (mqtt, b"\xc0", None),
             (long, b"\xc0\0", answer(b"\xd0\0", 2)),
             (amqp, beat, answer(beat, 8)),

@@ -177,7 +177,7 @@ fn fields(request: &HttpRequest) -> BTreeMap<String, String> {
 /// Returns the values of a JSON text; `None` if it is invalid or nested too deeply. White space and
 /// the order of keys are ignored. A number is compared as text, since floats would make two large
 /// numbers equal.
-fn json(bytes: &[u8]) -> Option<Vec<Part>> {
+pub(crate) fn json(bytes: &[u8]) -> Option<Vec<Part>> {
     let text = std::str::from_utf8(bytes).ok()?;
     // The code below relies on valid JSON.
     serde_json::from_str::<&RawValue>(text).ok()?;

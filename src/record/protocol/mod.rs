@@ -5,6 +5,7 @@ pub(super) mod control;
 pub(super) mod database;
 pub(super) mod dialogue;
 pub(super) mod dissector;
+pub(super) mod frames;
 pub(super) mod generic;
 mod heartbeat;
 pub(super) mod http;

@@ -1,4 +1,4 @@
-//! Registry of the supported database protocols. Each is declared in its folder and listed here.
+//! Registry of the supported protocols other than HTTP. Each is declared in its folder and listed here.
 
 use crate::call::{Link, Protocol};
 use crate::protocol::database::Database;
@@ -6,28 +6,32 @@ use crate::protocol::dialogue::DialogueRecorder;
 use crate::protocol::responder::{Prompter, ResponderPlayer};
 use crate::protocol::script::Script;
 use crate::protocol::wire::{WirePlayer, WireRecorder};
-use crate::protocol::{mongo, mysql, postgres, redis};
+use crate::protocol::{frames, mongo, mysql, postgres, redis};
 
-const ALL: [&Database; 4] = [
+const DATABASES: [&Database; 4] = [
     &postgres::DATABASE,
     &mysql::DATABASE,
     &redis::DATABASE,
     &mongo::DATABASE,
 ];
 
+fn all() -> impl Iterator<Item = &'static Database> {
+    DATABASES.into_iter().chain(frames::ALL)
+}
+
 /// Returns the database of a protocol; `None` for HTTP, gRPC, DNS and Generic.
 pub(crate) fn of(protocol: Protocol) -> Option<&'static Database> {
-    ALL.into_iter().find(|known| known.protocol == protocol)
+    all().find(|known| known.protocol == protocol)
 }
 
 pub(crate) fn on_port(port: u16) -> Option<Protocol> {
-    ALL.iter()
+    all()
         .find(|known| known.port == port)
         .map(|known| known.protocol)
 }
 
 pub(crate) fn of_kind(kind: &str) -> Option<Protocol> {
-    ALL.iter()
+    all()
         .find(|known| known.kind == kind)
         .map(|known| known.protocol)
 }
@@ -40,7 +44,7 @@ pub(crate) fn of_kind(kind: &str) -> Option<Protocol> {
 /// loopback traffic needs no encryption.
 pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<dyn WireRecorder>> {
     Some(Box::new(DialogueRecorder::new(
-        (of(protocol)?.recorder)(relay_tls),
+        of(protocol)?.recorder?(relay_tls),
         protocol,
         link,
     )))

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use replay_base::limits::{MAX_DIFFERENCES, MAX_SHOWN_QUESTION_CHARS, MAX_WIRE_CONNECTION_BYTES};
 
 use crate::call::{Content, Exchange, Link, Protocol, Side, Wire};
+use crate::net::sniff;
 use crate::protocol::dialogue::{Fault, Inbox};
 use crate::protocol::script::{Identity, Push, Script};
 use crate::protocol::wire::{PlayStep, WirePlayer};
@@ -16,6 +17,10 @@ pub(crate) trait Responder: Send {
     /// Returns the greeting before any request.
     fn open(&mut self, _prompter: &mut Prompter) -> Vec<u8> {
         Vec::new()
+    }
+    /// Returns true if a handshake of TLS may begin after any message.
+    fn may_encrypt(&self) -> bool {
+        false
     }
     /// Returns the length of the first message; `None` while it is unknown.
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault>;
@@ -263,7 +268,8 @@ impl ResponderPlayer {
             Some(PlayStep::Send(bytes)) => bytes.extend(said),
             _ => steps.push(PlayStep::Send(said)),
         }
-        (self.held, self.closed) = (then == Some(PlayStep::Hold), then == Some(PlayStep::Close));
+        self.held = then == Some(PlayStep::Hold);
+        self.closed = then.as_ref().is_some_and(PlayStep::closes);
         if let Some(PlayStep::StartTls(_)) = then {
             steps.push(PlayStep::StartTls(self.inbox.rest().to_vec()));
             self.inbox.clear();
@@ -284,6 +290,10 @@ impl WirePlayer for ResponderPlayer {
         let mut steps = Vec::new();
         if self.closed {
             return steps;
+        }
+        let is_between = self.inbox.rest().is_empty() && self.responder.may_encrypt();
+        if is_between && sniff::is_client_hello(bytes) {
+            return vec![PlayStep::StartTls(bytes.to_vec())];
         }
         self.inbox.push(bytes);
         if let Err(fault) = self.play(&mut steps) {

@@ -41,16 +41,18 @@ pub trait Script: Send {
     fn buffered_bytes(&self) -> usize;
 }
 
-/// A message that the server sends unasked. It follows the request before it in the recording, on
-/// any connection.
+/// A message that the server sends unasked. It follows the requests before it in the recording: the
+/// last one of all, and the last one of each connection to its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
     /// The message; empty if the server closes the connection.
     pub bytes: Vec<u8>,
     /// Time at which it came in the recording.
     pub came: SystemTime,
-    /// Index of the recording of that request, if any.
-    pub after: Option<usize>,
+    /// Indexes of the recordings of the requests that may have caused it.
+    pub after: Vec<usize>,
+    /// Index of the recording with the message, and of the message in it; `None` if unknown.
+    pub source: Option<(usize, usize)>,
     /// Delay after that request.
     pub delay: Duration,
     /// Time at which it is sent without that request.

@@ -47,10 +47,10 @@ pub enum PlayStep {
     /// Send nothing until the program sends more, at most for this time: in the recording it went
     /// on before the answer.
     UntilMore(Duration),
-    /// Send nothing for this time, unless the program closes the connection.
-    Linger(Duration),
     /// Close the connection after sending.
     Close,
+    /// Close the connection after this time.
+    CloseAfter(Duration),
 }
 
 impl PlayStep {
@@ -60,6 +60,10 @@ impl PlayStep {
             Self::Send(bytes) | Self::Push(Push { bytes, .. }) => bytes.len(),
             _ => 0,
         }
+    }
+
+    pub(crate) fn closes(&self) -> bool {
+        matches!(self, Self::Close | Self::CloseAfter(_))
     }
 
     /// Returns the step of a recorded message; an empty one closes the connection.

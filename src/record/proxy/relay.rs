@@ -6,7 +6,7 @@ use std::time::Duration;
 use replay_base::budget::Share;
 use replay_base::limits::{RELAY_BUFFER_BYTES, RELAY_BUFFER_KEPT_BYTES};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::context::Context;
 use super::stream::Stream;
@@ -18,6 +18,9 @@ use crate::http::h1;
 const MAX_RELAY_BUFFER_BYTES: usize = 1024 * 1024;
 /// Idle time after which a connection gives that up, in milliseconds.
 const RELAY_QUIET_MS: u64 = 1_000;
+
+/// Time after the end of the program for its last bytes, in milliseconds.
+const LAST_READ_MS: u64 = 100;
 
 /// Buffer of one direction. It reads nothing while bytes are pending.
 #[derive(Default)]
@@ -192,7 +195,11 @@ async fn pass(
     let (mut from_client, mut to_client) = split(client);
     let (mut from_server, mut to_server) = split(server);
     let stopped = context.stopped();
-    tokio::pin!(stopped);
+    let last_read = async {
+        context.stopped().await;
+        sleep(Duration::from_millis(LAST_READ_MS)).await;
+    };
+    tokio::pin!(stopped, last_read);
     let result = loop {
         let is_clear = state.up.waiting.is_empty() && state.down.waiting.is_empty();
         if is_clear || state.done.len() > 1 {
@@ -205,7 +212,8 @@ async fn pass(
         let (from, step) = tokio::select! {
             step = state.up.step(&mut from_client, &mut to_server, reads) => (Side::Client, step),
             step = state.down.step(&mut from_server, &mut to_client, reads) => (Side::Server, step),
-            () = &mut stopped => {
+            () = &mut stopped, if state.up.ended => break Ok(()),
+            () = &mut last_read => {
                 state.first_end.get_or_insert(Side::Client);
                 break Ok(());
             }

@@ -280,7 +280,7 @@ async fn play(
             steps.pop_front_if(|step| ended || !matches!(step, PlayStep::Push(_)))
         {
             let step = match step {
-                PlayStep::Push(push) => PlayStep::of_message(push.bytes),
+                PlayStep::Push(push) => PlayStep::of_message(replay.book.renewed(push)),
                 step => step,
             };
             match step {
@@ -305,13 +305,14 @@ async fn play(
                         () = context.stopped() => return Ok(()),
                     }
                 }
-                PlayStep::Linger(time) => {
+                PlayStep::CloseAfter(time) => {
                     client.flush().await?;
                     tokio::select! {
                         () = wait_for_end(&mut client) => {}
                         () = tokio::time::sleep(time) => {}
                         () = context.stopped() => {}
                     }
+                    return client.shutdown().await;
                 }
                 PlayStep::Hold | PlayStep::UntilMore(_) | PlayStep::Push(_) => {}
                 PlayStep::Close => {
@@ -364,7 +365,7 @@ async fn play(
                     .pop_front()
                     .or_else(|| player.take_push().map(PlayStep::Push));
                 if let Some(PlayStep::Push(push)) = push {
-                    steps.push_front(PlayStep::of_message(push.bytes));
+                    steps.push_front(PlayStep::of_message(replay.book.renewed(push)));
                 }
             }
         }

@@ -22,6 +22,7 @@ use crate::call::{Content, Exchange, Link, Refusal, Target};
 use crate::matching::join_pieces;
 use crate::net::ca::Authority;
 use crate::net::dns::{FakeNames, is_fake};
+use crate::protocol::frames;
 use replay_network::http_client::Verifier;
 
 /// Memory for a recorded call until its set is written, as a multiple of its length: as kept, and
@@ -274,6 +275,7 @@ impl Hub {
         exchanges.retain(|exchange| !exchange.is_silent() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
         join_pieces(&mut exchanges);
+        let exchanges = frames::split(exchanges);
         let (refused, unanswered) = (
             kept.refused.into_iter().collect(),
             kept.unanswered.into_iter().collect(),

@@ -52,6 +52,8 @@ pub(crate) struct ConnectionState {
     pub(crate) context: Arc<Vec<u8>>,
     /// Effects that are in force.
     pub(crate) done: Arc<EffectDigests>,
+    /// Number of the recorded connection that answered last, if its protocol is recorded in turns.
+    pub(crate) peer: Option<u64>,
     /// Number of the recorded transaction that the call belongs to, or that has answered in its
     /// transaction; from 1, 0 if none.
     pub(crate) transaction: u64,

@@ -6,7 +6,7 @@ use super::Control;
 use crate::call::{Content, Exchange, Protocol, Side, Wire};
 use crate::protocol::dissector::parts_of_wire;
 use crate::protocol::sql::{self, Token};
-use crate::protocol::{mysql, redis};
+use crate::protocol::{frames, mysql, redis};
 
 /// First words of statements that may be plain reads.
 const READS: [&str; 8] = [
@@ -72,7 +72,7 @@ pub(crate) fn repeats(exchange: &Exchange) -> bool {
                 |one: &Vec<Token>| Statement(one).is_plain_read() || Control::of(one).is_some();
             !all.is_empty() && all.iter().all(is_free)
         }
-        _ => false,
+        _ => frames::repeats(exchange),
     }
 }
 

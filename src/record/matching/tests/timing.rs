@@ -89,7 +89,7 @@ fn turn(connection: u64, [asked, came]: [u64; 2], answers: &[&str], pushed: &[u6
 }
 
 #[test]
-fn push_follows_last_request_on_any_connection() {
+fn push_follows_last_request_of_each_connection() {
     let subscription = turn(
         1,
         [0, 1],
@@ -109,7 +109,7 @@ fn push_follows_last_request_on_any_connection() {
         (
             String::from_utf8_lossy(&push.bytes).into_owned(),
             push.came.duration_since(UNIX_EPOCH).unwrap().as_millis(),
-            push.after,
+            push.after.clone(),
             push.delay.as_millis(),
             waits.as_millis() / 100,
         )
@@ -118,10 +118,10 @@ fn push_follows_last_request_on_any_connection() {
         told.collect::<Vec<_>>(),
         [
             // After its own request; not together with the answer.
-            ("a".to_owned(), 30, None, 50, 0),
-            ("b".to_owned(), 450, Some(1), 50, 23),
-            ("c".to_owned(), 470, Some(2), 10, 24),
-            ("d".to_owned(), 5000, Some(2), 1000, 160),
+            ("a".to_owned(), 30, vec![0], 50, 10),
+            ("b".to_owned(), 450, vec![1, 0], 50, 23),
+            ("c".to_owned(), 470, vec![2, 1], 10, 24),
+            ("d".to_owned(), 5000, vec![2, 1], 1000, 160),
         ]
     );
 }
@@ -136,8 +136,10 @@ async fn push_is_due_after_used_request_or_at_latest_time() {
         let due = tokio::time::timeout(Duration::ZERO, book.is_due(push));
         due.await.is_ok()
     };
+    book.find(&turn(1, [0, 1], &[], &[])).unwrap();
     let push = book.pushes(&subscription).remove(0);
     let late = Push {
+        source: None,
         latest: Instant::now(),
         ..push.clone()
     };

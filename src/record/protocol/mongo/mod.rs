@@ -28,6 +28,7 @@ pub(super) static DATABASE: Database = Database {
     port: 27017,
     parts: parts::parts,
     head: |_| 0,
-    recorder: |_| Box::new(recorder::MongoDialogue::default()),
+    recorder: Some(|_| Box::new(recorder::MongoDialogue::default())),
     player: || Box::new(player::MongoResponder::default()),
+    frames: None,
 };

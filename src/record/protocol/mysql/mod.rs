@@ -30,6 +30,7 @@ pub(super) static DATABASE: Database = Database {
     port: 3306,
     parts: parts::parts,
     head: |_| 5,
-    recorder: |relay_tls| Box::new(recorder::MySqlDialogue::new(relay_tls)),
+    recorder: Some(|relay_tls| Box::new(recorder::MySqlDialogue::new(relay_tls))),
     player: || Box::new(player::MySqlResponder::default()),
+    frames: None,
 };

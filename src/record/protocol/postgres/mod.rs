@@ -43,6 +43,7 @@ pub(super) static DATABASE: Database = Database {
         Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => message.len(),
         _ => 5,
     },
-    recorder: |relay_tls| Box::new(recorder::PostgresDialogue::new(relay_tls)),
+    recorder: Some(|relay_tls| Box::new(recorder::PostgresDialogue::new(relay_tls))),
     player: || Box::new(player::PostgresResponder::new()),
+    frames: None,
 };

@@ -24,6 +24,7 @@ pub(super) static DATABASE: Database = Database {
     port: 6379,
     parts: command::parts,
     head: |_| 0,
-    recorder: |_| Box::new(recorder::RedisDialogue::default()),
+    recorder: Some(|_| Box::new(recorder::RedisDialogue::default())),
     player: || Box::new(player::RedisResponder::default()),
+    frames: None,
 };

@@ -602,8 +602,8 @@ fn heartbeat_after_unanswered_message_belongs_to_it() {
 #[test]
 fn miss_keeps_connection_open_for_a_while() {
     let (player, book) = player_of(&[(b"one", b"1")]);
-    let linger = PlayStep::Linger(Duration::from_millis(200));
-    assert_eq!(player().take(b"two"), [linger, PlayStep::Close]);
+    let close = PlayStep::CloseAfter(Duration::from_millis(200));
+    assert_eq!(player().take(b"two"), [close]);
     assert_eq!(book.report().missed_count, 1);
 }
 

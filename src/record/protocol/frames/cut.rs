@@ -1,0 +1,292 @@
+//! Division of recorded turns into frames.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime};
+
+use replay_base::limits::OVERTAKEN_MS;
+
+use super::{ALL, FrameFormat, OpenCall};
+use crate::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
+use crate::protocol::dialogue::Fault;
+
+/// Most calls of a connection that wait for their answers at once.
+const MAX_OPEN_CALLS: usize = 1024;
+
+/// Divides the turns of each target whose connections all consist of frames of one known protocol.
+/// Other calls stay as they are. The result is in the order of the requests.
+pub(crate) fn split(exchanges: Vec<Exchange>) -> Vec<Exchange> {
+    let mut connections: HashMap<Target, HashMap<u64, Vec<&Exchange>>> = HashMap::new();
+    for exchange in exchanges.iter().filter(|exchange| is_turn(exchange)) {
+        let target = connections.entry(exchange.target.clone()).or_default();
+        target
+            .entry(exchange.connection)
+            .or_default()
+            .push(exchange);
+    }
+    let mut framed = HashMap::new();
+    for (target, connections) in &connections {
+        if let Some(calls) = frames_of(connections) {
+            framed.insert(target.clone(), calls);
+        }
+    }
+    let is_left =
+        |exchange: &Exchange| !(is_turn(exchange) && framed.contains_key(&exchange.target));
+    let mut calls: Vec<Exchange> = exchanges.into_iter().filter(is_left).collect();
+    calls.extend(framed.into_values().flatten());
+    calls.sort_by_key(|exchange| exchange.sent_at);
+    calls
+}
+
+fn is_turn(exchange: &Exchange) -> bool {
+    matches!(exchange.content, Content::Wire(Protocol::Generic, _)) && !exchange.is_no_call()
+}
+
+/// Returns the first message of one side; empty if it sent nothing.
+fn first<'a>(turns: &[&'a Exchange], side: Side) -> &'a [u8] {
+    let wires = turns.iter().filter_map(|turn| match &turn.content {
+        Content::Wire(_, wire) => Some(wire),
+        _ => None,
+    });
+    let mut said = wires.flat_map(|wire| wire.messages_by(side));
+    said.find(|bytes| !bytes.is_empty()).unwrap_or_default()
+}
+
+/// Returns the calls of all connections to one target; `None` if they have no known frames.
+fn frames_of(connections: &HashMap<u64, Vec<&Exchange>>) -> Option<Vec<Exchange>> {
+    let is_opening = |format: &FrameFormat| {
+        let mut all = connections.values();
+        all.all(|turns| (format.is_opening)(first(turns, Side::Client), first(turns, Side::Server)))
+    };
+    ALL.iter().find_map(|database| {
+        let format = database.frames.filter(|format| is_opening(format))?;
+        let cut = |turns: &Vec<&Exchange>| Cutter::new(format).cut(turns, database.protocol).ok();
+        let calls: Option<Vec<_>> = connections.values().map(cut).collect();
+        calls.map(|calls| calls.into_iter().flatten().collect())
+    })
+}
+
+/// A message of a turn.
+struct Piece<'a> {
+    message: &'a Message,
+    came: SystemTime,
+    /// `true` if the server sent it unasked or late.
+    is_pushed: bool,
+}
+
+fn pieces(turn: &Exchange) -> Vec<Piece<'_>> {
+    let Content::Wire(_, wire) = &turn.content else {
+        return Vec::new();
+    };
+    let answer = wire.messages.len() - wire.pushed.len();
+    let mut pieces: Vec<_> = wire.messages[..answer]
+        .iter()
+        .map(|message| Piece {
+            message,
+            came: turn.answered_at,
+            is_pushed: false,
+        })
+        .collect();
+    pieces.extend(wire.pushes().map(|(message, waited)| Piece {
+        message,
+        came: turn.sent_at + waited,
+        is_pushed: true,
+    }));
+    pieces
+}
+
+/// One side of a connection.
+#[derive(Default)]
+struct Stream {
+    /// The incomplete frame.
+    bytes: Vec<u8>,
+    /// The last complete frame.
+    last: Vec<u8>,
+}
+
+impl Stream {
+    /// Adds bytes and returns the complete frames.
+    fn take(
+        &mut self,
+        format: &FrameFormat,
+        side: Side,
+        bytes: &[u8],
+    ) -> Result<Vec<Vec<u8>>, Fault> {
+        self.bytes.extend_from_slice(bytes);
+        let (mut frames, mut from) = (Vec::new(), 0);
+        while from < self.bytes.len() {
+            let rest = &self.bytes[from..];
+            match (format.length)(side, rest, &self.last)? {
+                Some(0) => return Err("an empty frame"),
+                Some(length) if length <= rest.len() => {
+                    self.last = rest[..length].to_vec();
+                    frames.push(self.last.clone());
+                    from += length;
+                }
+                _ => break,
+            }
+        }
+        self.bytes.drain(..from);
+        Ok(frames)
+    }
+}
+
+struct Call {
+    sent_at: SystemTime,
+    /// Time of the last answer; that of the request if it has none.
+    answered_at: SystemTime,
+    tls: bool,
+    question: Vec<u8>,
+    answers: Vec<Vec<u8>>,
+    /// Frames that came unasked or late, with their times.
+    pushes: Vec<(SystemTime, Vec<u8>)>,
+}
+
+impl Call {
+    fn open(&self) -> OpenCall<'_> {
+        OpenCall {
+            bytes: &self.question,
+            is_answered: !self.answers.is_empty() || !self.pushes.is_empty(),
+        }
+    }
+
+    fn exchange(self, turn: &Exchange, protocol: Protocol) -> Exchange {
+        let message = |from, bytes| Message { from, bytes };
+        let is_greeting = self.question.is_empty();
+        let mut messages = Vec::new();
+        messages.extend((!is_greeting).then(|| message(Side::Client, self.question)));
+        let pushed = self
+            .pushes
+            .iter()
+            .map(|(came, _)| since(*came, self.sent_at));
+        let pushed = pushed.collect();
+        let said = self
+            .answers
+            .into_iter()
+            .chain(self.pushes.into_iter().map(|(_, bytes)| bytes));
+        messages.extend(said.map(|bytes| message(Side::Server, bytes)));
+        Exchange {
+            tls: self.tls,
+            sent_at: self.sent_at,
+            answered_at: self.answered_at,
+            content: Content::Wire(
+                protocol,
+                Wire {
+                    messages,
+                    session: is_greeting,
+                    pushed,
+                    ..Wire::default()
+                },
+            ),
+            ..turn.clone()
+        }
+    }
+}
+
+fn since(at: SystemTime, earlier: SystemTime) -> Duration {
+    at.duration_since(earlier).unwrap_or_default()
+}
+
+/// Divider of one connection.
+struct Cutter {
+    format: &'static FrameFormat,
+    calls: Vec<Call>,
+    client: Stream,
+    server: Stream,
+}
+
+impl Cutter {
+    fn new(format: &'static FrameFormat) -> Self {
+        Self {
+            format,
+            calls: Vec::new(),
+            client: Stream::default(),
+            server: Stream::default(),
+        }
+    }
+
+    fn cut(mut self, turns: &[&Exchange], protocol: Protocol) -> Result<Vec<Exchange>, Fault> {
+        for turn in turns {
+            for piece in pieces(turn) {
+                match piece.message.from {
+                    Side::Client => self.ask(turn, &piece.message.bytes)?,
+                    Side::Server => self.answer(turn, &piece)?,
+                }
+            }
+        }
+        // The connection may have ended within a frame.
+        if let Some(call) = self.calls.last_mut()
+            && !self.server.bytes.is_empty()
+        {
+            call.answers.push(self.server.bytes);
+        }
+        let calls = self.calls.into_iter();
+        Ok(calls
+            .map(|call| call.exchange(turns[0], protocol))
+            .collect())
+    }
+
+    fn ask(&mut self, turn: &Exchange, bytes: &[u8]) -> Result<(), Fault> {
+        for frame in self.client.take(self.format, Side::Client, bytes)? {
+            let mut beats = self.format.heartbeats.iter();
+            if !beats.any(|(beat, _)| *beat == frame) {
+                self.call(turn, frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a call. The frames of a turn were sent one after another.
+    fn call(&mut self, turn: &Exchange, question: Vec<u8>) {
+        let last = self.calls.last().map(|call| call.sent_at);
+        let next = last.map(|last| last + Duration::from_nanos(1));
+        let sent_at = next.map_or(turn.sent_at, |next| next.max(turn.sent_at));
+        self.calls.push(Call {
+            sent_at,
+            answered_at: sent_at,
+            tls: turn.tls,
+            question,
+            answers: Vec::new(),
+            pushes: Vec::new(),
+        });
+    }
+
+    fn answer(&mut self, turn: &Exchange, piece: &Piece<'_>) -> Result<(), Fault> {
+        let bytes = &piece.message.bytes;
+        if self.calls.is_empty() {
+            // A greeting answers an empty message.
+            self.call(turn, Vec::new());
+        }
+        let last = self.calls.len() - 1;
+        // Other closes answer a frame that is not recorded.
+        if bytes.is_empty() && self.calls[last].sent_at >= turn.sent_at {
+            self.put(last, Vec::new(), piece);
+        }
+        for frame in self.server.take(self.format, Side::Server, bytes)? {
+            let mut beats = self.format.heartbeats.iter();
+            if beats.any(|(beat, answer)| *beat == frame || *answer == frame) {
+                continue;
+            }
+            let from = self.calls.len().saturating_sub(MAX_OPEN_CALLS);
+            let open: Vec<_> = self.calls[from..].iter().map(Call::open).collect();
+            match (self.format.answered)(&open, &frame) {
+                Some(index) => self.put(from + index, frame, piece),
+                None if self.calls[last].question.is_empty() => self.put(last, frame, piece),
+                None => self.calls[last].pushes.push((piece.came, frame)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an answer to a call. A late one came unasked, if other calls came first or if the call
+    /// waits for news.
+    fn put(&mut self, index: usize, frame: Vec<u8>, piece: &Piece<'_>) {
+        let call = &mut self.calls[index];
+        let is_late = since(piece.came, call.sent_at) >= Duration::from_millis(OVERTAKEN_MS);
+        if is_late && (piece.is_pushed || (self.format.repeats)(&call.question)) {
+            call.pushes.push((piece.came, frame));
+        } else {
+            call.answered_at = call.answered_at.max(piece.came);
+            call.answers.push(frame);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Protocols whose messages have boundaries: queues, caches, mail.
+//!
+//! Their connections are recorded in turns. At the end of a recording [`split`] divides the turns
+//! into frames: each frame of the client becomes a call with the frames that answer it. The server
+//! sent all other frames unasked.
+
+mod amqp;
+mod cut;
+mod mqtt;
+mod nats;
+mod player;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cut::split;
+
+use super::database::Database;
+use super::heartbeat::Heartbeat;
+use super::part_list::{PartList, Role};
+use super::{http, registry};
+use crate::call::{Content, Exchange, Protocol, Side};
+use crate::protocol::dialogue::Fault;
+
+/// Shortest run of printable characters in binary data that is a text, in bytes.
+const MIN_TEXT_BYTES: usize = 4;
+
+/// Length of the first frame of some bytes; `None` while it is unknown.
+pub(crate) type FrameLength = Result<Option<usize>, Fault>;
+
+/// Boundaries and answers of a protocol.
+pub(crate) struct FrameFormat {
+    /// Returns true if the first bytes of the client and of the server are of this protocol.
+    pub(crate) is_opening: fn(&[u8], &[u8]) -> bool,
+    /// Returns the length of the first frame of this side. The last argument is the frame before it
+    /// of the same side.
+    pub(crate) length: fn(Side, &[u8], &[u8]) -> FrameLength,
+    /// Returns the index of the call that a frame of the server answers; `None` if the server sent
+    /// it unasked.
+    pub(crate) answered: fn(&[OpenCall<'_>], &[u8]) -> Option<usize>,
+    /// Frames of the client that are answered without a recording.
+    pub(crate) heartbeats: &'static [Heartbeat],
+    /// Copies the number of a call into its answer: the recorded call, the call, the answer.
+    pub(crate) renumber: fn(&[u8], &[u8], &mut [u8]),
+    /// Returns true if a call may repeat its last answer.
+    pub(crate) repeats: fn(&[u8]) -> bool,
+}
+
+/// A call in a list of all recent ones on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenCall<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) is_answered: bool,
+}
+
+/// Protocols with frames, in the order in which they are tried.
+pub(super) const ALL: [&Database; 3] = [&mqtt::DATABASE, &amqp::DATABASE, &nats::DATABASE];
+
+/// Returns the frames of a protocol; `None` if it has none.
+pub(crate) fn of(protocol: Protocol) -> Option<&'static FrameFormat> {
+    registry::of(protocol)?.frames
+}
+
+/// Returns true if a connection has known frames, by its first bytes from the client and the
+/// server.
+pub(crate) fn has_frames(client: &[u8], server: &[u8]) -> bool {
+    let mut formats = ALL.iter().filter_map(|database| database.frames);
+    formats.any(|format| (format.is_opening)(client, server))
+}
+
+/// Returns true if a call may repeat its last answer.
+pub(crate) fn repeats(exchange: &Exchange) -> bool {
+    let Content::Wire(protocol, wire) = &exchange.content else {
+        return false;
+    };
+    let first = wire.messages_by(Side::Client).next();
+    of(*protocol)
+        .zip(first)
+        .is_some_and(|(format, first)| (format.repeats)(first))
+}
+
+/// Adds texts, and the bytes between them.
+fn spans(bytes: &[u8], taken: &mut PartList) {
+    let is_printable = |byte: &u8| (b' '..=b'~').contains(byte);
+    let mut from = 0;
+    for run in bytes.chunk_by(|one, other| is_printable(one) == is_printable(other)) {
+        let at = run.as_ptr().addr() - bytes.as_ptr().addr();
+        if is_printable(&run[0]) && run.len() >= MIN_TEXT_BYTES {
+            taken.head(&bytes[from..at]);
+            word("text", run, taken);
+            from = at + run.len();
+        }
+    }
+    taken.head(&bytes[from..]);
+}
+
+/// Adds the content of a message: the values of JSON, or texts and other bytes.
+fn payload(bytes: &[u8], taken: &mut PartList) {
+    match http::json(bytes) {
+        Some(values) => taken.parts.extend(values),
+        None if is_text(bytes) => word("text", bytes, taken),
+        None => spans(bytes, taken),
+    }
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    let is_printable = |c: char| !c.is_control() || c.is_whitespace();
+    str::from_utf8(bytes).is_ok_and(|text| text.chars().all(is_printable))
+}
+
+/// Adds a value after a space.
+fn word(kind: &'static str, bytes: &[u8], taken: &mut PartList) {
+    taken.text(b" ");
+    taken.value_in_text(Role::Literal, kind, bytes);
+}

@@ -1,0 +1,84 @@
+//! Player of a server with frames.
+
+use std::time::Duration;
+
+use super::FrameFormat;
+use crate::call::{Side, Wire};
+use crate::protocol::dialogue::Fault;
+use crate::protocol::generic::MISS_LINGER_MS;
+use crate::protocol::responder::{Prompter, Responder, messages_from};
+use crate::protocol::wire::PlayStep;
+
+pub(super) struct FrameResponder {
+    format: &'static FrameFormat,
+    /// The frame before the next one.
+    last: Vec<u8>,
+}
+
+impl FrameResponder {
+    pub(super) fn new(format: &'static FrameFormat) -> Self {
+        Self {
+            format,
+            last: Vec::new(),
+        }
+    }
+
+    fn answer(&self, prompter: &mut Prompter, asked: Option<&[u8]>) -> Vec<u8> {
+        let question = Wire::asking(asked.map(<[u8]>::to_vec));
+        let Ok(found) = prompter.ask_or(question, |_| None) else {
+            let linger = Duration::from_millis(MISS_LINGER_MS);
+            prompter.then = Some(PlayStep::CloseAfter(linger));
+            return Vec::new();
+        };
+        let recorded = messages_from(&found, Side::Client).next();
+        let mut said = Vec::new();
+        for frame in messages_from(&found, Side::Server) {
+            if frame.is_empty() {
+                prompter.then = Some(PlayStep::Close);
+            }
+            let from = said.len();
+            said.extend_from_slice(frame);
+            if let (Some(recorded), Some(asked)) = (recorded, asked) {
+                (self.format.renumber)(recorded, asked, &mut said[from..]);
+            }
+        }
+        said
+    }
+}
+
+impl Responder for FrameResponder {
+    fn open(&mut self, prompter: &mut Prompter) -> Vec<u8> {
+        let has_greeting = prompter.peek(&Wire::default()).is_some();
+        if has_greeting {
+            self.answer(prompter, None)
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn may_encrypt(&self) -> bool {
+        true
+    }
+
+    fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
+        (self.format.length)(Side::Client, bytes, &self.last)
+    }
+
+    fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
+        let mut beats = self.format.heartbeats.iter();
+        let answer = match beats.find(|(beat, _)| *beat == bytes) {
+            Some((_, answer)) => answer.to_vec(),
+            None => self.answer(prompter, Some(&bytes)),
+        };
+        self.last = bytes;
+        Ok(answer)
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        self.last.len()
+    }
+
+    fn refuse(&self, _fault: Fault) -> Vec<u8> {
+        Vec::new()
+    }
+}
