@@ -74,6 +74,7 @@ pub enum Protocol {
     /// AMQP 0-9-1.
     Amqp,
     Nats,
+    WebSocket,
     /// Unknown protocol: byte streams in turns.
     Generic,
 }
@@ -81,7 +82,10 @@ pub enum Protocol {
 impl Protocol {
     /// Returns true if its connections are recorded in turns.
     pub fn is_in_turns(self) -> bool {
-        matches!(self, Self::Mqtt | Self::Amqp | Self::Nats | Self::Generic)
+        matches!(
+            self,
+            Self::Mqtt | Self::Amqp | Self::Nats | Self::WebSocket | Self::Generic
+        )
     }
 
     pub fn word(self) -> &'static str {
@@ -96,6 +100,7 @@ impl Protocol {
             Self::Mqtt => "MQTT",
             Self::Amqp => "AMQP",
             Self::Nats => "NATS",
+            Self::WebSocket => "WebSocket",
             Self::Generic => "TCP",
         }
     }

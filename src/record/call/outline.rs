@@ -94,6 +94,12 @@ impl Outline {
             .unwrap_or_default()
     }
 
+    /// Returns true if a call of this protocol to the target was recorded.
+    pub fn has(&self, target: &Target, protocol: Protocol) -> bool {
+        let seen = self.targets.get(target);
+        seen.is_some_and(|seen| seen.protocols.contains(&protocol))
+    }
+
     /// Returns the protocol if the server at this target speaks first.
     pub fn speaks_first(&self, target: &Target) -> Option<Protocol> {
         let seen = self.targets.get(target)?;

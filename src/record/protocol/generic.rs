@@ -68,7 +68,7 @@ impl GenericRecorder {
             too_long: false,
             silent_since: None,
             greeting: Vec::new(),
-            has_frames: websocket.then_some(false),
+            has_frames: websocket.then_some(true),
         }
     }
 

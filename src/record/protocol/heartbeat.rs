@@ -66,7 +66,8 @@ impl Heartbeats {
     }
 }
 
-/// Returns the length of a PING or PONG frame, and the PONG with its payload (RFC 6455, 5.5).
+/// Returns the length of a control frame, and its answer: a PONG or a CLOSE with its payload (RFC
+/// 6455, 5.5).
 fn first_control_frame(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     let ([kind, length, 0, 0, 0, 0], rest) = bytes.split_first_chunk()? else {
         return None;
@@ -74,6 +75,7 @@ fn first_control_frame(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     let payload = rest.get(..usize::from(length & 0x7f))?;
     let answer = match kind {
         0x89 => [&[0x8a, length & 0x7f][..], payload].concat(),
+        0x88 => [&[0x88, length & 0x7f][..], payload].concat(),
         0x8a => Vec::new(),
         _ => return None,
     };

@@ -7,6 +7,7 @@ use super::Replay;
 use super::context::Context;
 use crate::call::Protocol;
 use crate::matching::Connection;
+use crate::protocol::frames::WebSocketPlayer;
 use crate::protocol::generic::{GenericPlayer, GenericRecorder};
 use crate::protocol::registry;
 use crate::protocol::wire::{WirePlayer, WireRecorder};
@@ -49,6 +50,17 @@ impl PlayedServer {
 
     /// Creates the server of an unknown protocol or of `WebSocket` frames.
     pub(super) fn in_turns(context: &Context, replay: &Replay, websocket: bool) -> Self {
+        if websocket
+            && replay
+                .outline
+                .has(&context.link.target, Protocol::WebSocket)
+        {
+            let script = Connection::on(&replay.book);
+            return Self {
+                player: Box::new(WebSocketPlayer::new(&context.link, script)),
+                patience: replay.quiet,
+            };
+        }
         let said = replay.outline.first_messages(&context.link.target);
         let player = GenericPlayer::new(
             context.link.clone(),

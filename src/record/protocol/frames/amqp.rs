@@ -5,7 +5,7 @@ use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, payload, spans};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
-use crate::protocol::heartbeat;
+use crate::protocol::heartbeat::{self, Heartbeats};
 use crate::protocol::part_list::PartList;
 
 pub(super) static DATABASE: Database = Database {
@@ -23,7 +23,7 @@ static FORMAT: FrameFormat = FrameFormat {
     is_opening: |client, _| client.starts_with(b"AMQP\0\0\x09\x01"),
     length: |_, bytes, _| length(bytes),
     answered,
-    heartbeats: heartbeat::AMQP,
+    heartbeats: Heartbeats::Known(heartbeat::AMQP),
     renumber: |_, _, _| {},
     repeats: |frame| {
         frame.starts_with(OPENING) || method(frame).is_some_and(|(class, _)| class == CONNECTION)

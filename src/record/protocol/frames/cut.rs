@@ -192,6 +192,8 @@ struct Cutter {
     calls: Vec<Call>,
     client: Stream,
     server: Stream,
+    /// Answers to heartbeats that did not come yet.
+    made: Vec<Vec<u8>>,
 }
 
 impl Cutter {
@@ -201,6 +203,7 @@ impl Cutter {
             calls: Vec::new(),
             client: Stream::default(),
             server: Stream::default(),
+            made: Vec::new(),
         }
     }
 
@@ -227,9 +230,9 @@ impl Cutter {
 
     fn ask(&mut self, turn: &Exchange, bytes: &[u8]) -> Result<(), Fault> {
         for frame in self.client.take(self.format, Side::Client, bytes)? {
-            let mut beats = self.format.heartbeats.iter();
-            if !beats.any(|(beat, _)| *beat == frame) {
-                self.call(turn, frame);
+            match self.format.heartbeats.first(&frame) {
+                None => self.call(turn, frame),
+                Some((_, answer)) => self.made.push(answer),
             }
         }
         Ok(())
@@ -262,8 +265,10 @@ impl Cutter {
             self.put(last, Vec::new(), piece);
         }
         for frame in self.server.take(self.format, Side::Server, bytes)? {
-            let mut beats = self.format.heartbeats.iter();
-            if beats.any(|(beat, answer)| *beat == frame || *answer == frame) {
+            let made = self.made.iter().position(|made| *made == frame);
+            if made.map(|made| self.made.swap_remove(made)).is_some()
+                || self.format.heartbeats.first(&frame).is_some()
+            {
                 continue;
             }
             let from = self.calls.len().saturating_sub(MAX_OPEN_CALLS);

@@ -11,11 +11,13 @@ mod nats;
 mod player;
 #[cfg(test)]
 mod tests;
+mod websocket;
 
 pub(crate) use cut::split;
+pub(crate) use websocket::WebSocketPlayer;
 
 use super::database::Database;
-use super::heartbeat::Heartbeat;
+use super::heartbeat::Heartbeats;
 use super::part_list::{PartList, Role};
 use super::{http, registry};
 use crate::call::{Content, Exchange, Protocol, Side};
@@ -38,7 +40,7 @@ pub(crate) struct FrameFormat {
     /// it unasked.
     pub(crate) answered: fn(&[OpenCall<'_>], &[u8]) -> Option<usize>,
     /// Frames of the client that are answered without a recording.
-    pub(crate) heartbeats: &'static [Heartbeat],
+    pub(crate) heartbeats: Heartbeats,
     /// Copies the number of a call into its answer: the recorded call, the call, the answer.
     pub(crate) renumber: fn(&[u8], &[u8], &mut [u8]),
     /// Returns true if a call may repeat its last answer.
@@ -53,7 +55,12 @@ pub(crate) struct OpenCall<'a> {
 }
 
 /// Protocols with frames, in the order in which they are tried.
-pub(super) const ALL: [&Database; 3] = [&mqtt::DATABASE, &amqp::DATABASE, &nats::DATABASE];
+pub(super) const ALL: [&Database; 4] = [
+    &mqtt::DATABASE,
+    &amqp::DATABASE,
+    &nats::DATABASE,
+    &websocket::DATABASE,
+];
 
 /// Returns the frames of a protocol; `None` if it has none.
 pub(crate) fn of(protocol: Protocol) -> Option<&'static FrameFormat> {

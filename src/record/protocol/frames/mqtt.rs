@@ -5,7 +5,7 @@ use super::{FrameFormat, FrameLength, OpenCall, payload, spans, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::dialogue::Fault;
-use crate::protocol::heartbeat;
+use crate::protocol::heartbeat::{self, Heartbeats};
 use crate::protocol::part_list::PartList;
 
 pub(super) static DATABASE: Database = Database {
@@ -23,7 +23,7 @@ static FORMAT: FrameFormat = FrameFormat {
     is_opening: |client, _| heartbeat::is_mqtt(client),
     length: |_, bytes, _| length(bytes),
     answered,
-    heartbeats: heartbeat::MQTT,
+    heartbeats: Heartbeats::Known(heartbeat::MQTT),
     renumber,
     repeats: |packet| kind(packet) == CONNECT,
 };

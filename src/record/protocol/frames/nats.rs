@@ -4,7 +4,7 @@ use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, payload, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
-use crate::protocol::heartbeat;
+use crate::protocol::heartbeat::{self, Heartbeats};
 use crate::protocol::part_list::PartList;
 
 pub(super) static DATABASE: Database = Database {
@@ -22,7 +22,7 @@ static FORMAT: FrameFormat = FrameFormat {
     is_opening: |_, server| server.starts_with(b"INFO {"),
     length: |_, bytes, _| length(bytes),
     answered,
-    heartbeats: heartbeat::NATS,
+    heartbeats: Heartbeats::Known(heartbeat::NATS),
     renumber: |_, _, _| {},
     repeats: |frame| is(frame, b"CONNECT"),
 };

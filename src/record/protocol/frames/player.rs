@@ -65,9 +65,8 @@ impl Responder for FrameResponder {
     }
 
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
-        let mut beats = self.format.heartbeats.iter();
-        let answer = match beats.find(|(beat, _)| *beat == bytes) {
-            Some((_, answer)) => answer.to_vec(),
+        let answer = match self.format.heartbeats.first(&bytes) {
+            Some((_, answer)) => answer,
             None => self.answer(prompter, Some(&bytes)),
         };
         self.last = bytes;

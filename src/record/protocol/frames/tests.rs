@@ -1,11 +1,14 @@
 //! Division of turns into frames.
 
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use pretty_assertions::assert_eq;
 
 use super::*;
 use crate::call::{Link, Message, Target, Wire};
+use crate::matching::{Connection, Noise, Recordings};
+use crate::protocol::wire::{PlayStep, WirePlayer as _};
 use crate::protocol::words;
 
 /// A turn of a connection at a time in milliseconds: the bytes of the client, then the server's,
@@ -173,4 +176,45 @@ fn answer_has_number_of_its_request() {
         &mut answer,
     );
     assert_eq!(&answer, b"\x40\x02\0\x09");
+}
+
+#[test]
+fn messages_of_websocket_are_compared_as_json_and_control_frames_are_no_calls() {
+    let asked = [
+        b"\x81\x89\0\0\0\0{\"id\": 1}" as &[u8],
+        b"\x89\x81\0\0\0\0p",
+        b"\x88\x82\0\0\0\0\x03\xe8",
+    ];
+    let said = [b"\x8a\x01p" as &[u8], b"\x81\x02{}", b"\x88\x02\x03\xe8"];
+    let calls = split(vec![turn(1, 5, &asked.concat(), &[(&said.concat(), None)])]);
+    let mut expected = vec![answered("WebSocket", "text 1", &[])];
+    expected[0].3 = vec![(1, "\\x81\\x02{}".to_owned())];
+    assert_eq!(told(calls), expected);
+}
+
+#[test]
+fn websocket_player_removes_masks() {
+    let calls = split(vec![turn(
+        1,
+        5,
+        b"\x81\x82\0\0\0\0hi",
+        &[(b"\x81\x02ok", None)],
+    )]);
+    let link = Link {
+        target: calls[0].target.clone(),
+        tls: false,
+        connection: 1,
+    };
+    let book = Arc::new(Recordings::new(calls, Noise::default()));
+    let mut player = WebSocketPlayer::new(&link, Connection::on(&book));
+    assert_eq!(
+        player.take(b"\x89\x81\x01\x01\x01\x01q"),
+        [PlayStep::Send(b"\x8a\x01p".to_vec())]
+    );
+    assert_eq!(player.take(b"\x81\x82\x01\x01\x01\x01ih"), []);
+    let missed = book.report().missed_count;
+    assert_eq!(
+        (missed, player.take_push().map(|push| push.bytes)),
+        (0, Some(b"\x81\x02ok".to_vec()))
+    );
 }
