@@ -1,5 +1,6 @@
-//! Removal of client masks from `WebSocket` frames (RFC 6455, 5.2). Masks are random, so equal
-//! messages differ in bytes on every run. A frame with a zero mask has the same meaning.
+//! Removal of what hides messages of `WebSocket`: client masks (RFC 6455, 5.2) and compression.
+//! Masks are random, so equal messages differ in bytes on every run. A frame with a zero mask has
+//! the same meaning.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -67,6 +68,28 @@ fn measure(head: &[u8]) -> Option<(Option<usize>, u64)> {
         return Some((None, length));
     }
     (head.len() >= end + 4).then_some((Some(end), length))
+}
+
+/// Removes the offer of extensions, such as compression (RFC 7692), from a request for `WebSocket`
+/// at the start of these bytes.
+pub(crate) fn remove_extensions(bytes: &mut Vec<u8>) {
+    const END: &[u8] = b"\r\n\r\n";
+    let Some(end) = memchr::memmem::find(bytes, END).map(|at| at + END.len()) else {
+        return;
+    };
+    let fields = || bytes[..end].split_inclusive(|byte| *byte == b'\n');
+    let has_name = |field: &&[u8], name: &[u8]| {
+        let found = field.split(|byte| *byte == b':').next();
+        found.is_some_and(|found| found.eq_ignore_ascii_case(name))
+    };
+    let is_upgrade = |field: &[u8]| {
+        has_name(&field, b"upgrade") && field[8..].trim_ascii().eq_ignore_ascii_case(b"websocket")
+    };
+    if fields().any(is_upgrade) {
+        let kept = fields().filter(|field| !has_name(field, b"sec-websocket-extensions"));
+        let head: Vec<u8> = kept.collect::<Vec<_>>().concat();
+        bytes.splice(..end, head);
+    }
 }
 
 /// Returns `Sec-WebSocket-Accept` for a key (RFC 6455, 4.2.2). Each handshake has a new key, so a

@@ -7,7 +7,7 @@ use replay_base::budget::Share;
 use super::Note;
 use super::context::Context;
 use crate::call::{Exchange, Side, Target};
-use crate::http::h1;
+use crate::http::{h1, websocket};
 use crate::protocol::generic::GenericRecorder;
 use crate::protocol::wire::{RecordStep, WireRecorder};
 
@@ -55,6 +55,10 @@ impl Tap {
         };
         match self {
             Self::Http(tap) => {
+                // Bytes of compressed messages depend on all messages before them.
+                if from == Side::Client && tap.is_idle() {
+                    websocket::remove_extensions(said);
+                }
                 let turn = tap.take(from, said, now, &mut seen.done);
                 tap.too_long()
                     .iter()

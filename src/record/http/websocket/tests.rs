@@ -48,3 +48,30 @@ fn accept_key_matches_rfc_example() {
         "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
     );
 }
+
+#[test]
+fn websocket_request_loses_only_extensions() {
+    let mut head = b"GET /ws HTTP/1.1\r\nHost: h\r\nSec-WebSocket-Extensions: permessage-deflate; \
+        client_max_window_bits\r\nupgrade: WebSocket\r\nsec-websocket-extensions:x\r\n\
+        Sec-WebSocket-Key: k\r\n\r\nrest"
+        .to_vec();
+    remove_extensions(&mut head);
+    assert_eq!(
+        head.escape_ascii().to_string(),
+        "GET /ws HTTP/1.1\\r\\nHost: h\\r\\nupgrade: WebSocket\\r\\nSec-WebSocket-Key: k\\r\\n\\r\\nrest"
+    );
+}
+
+#[test]
+fn other_requests_keep_websocket_extensions() {
+    for kept in [
+        "GET / HTTP/1.1\r\nSec-WebSocket-Extensions: a\r\n\r\n",
+        "GET / HTTP/1.1\r\nSec-WebSocket-Extensions: a\r\nUpgrade: h2c\r\n\r\n",
+        "GET / HTTP/1.1\r\nSec-WebSocket-Extensions: a\r\nUpgrade: websocket\r\n",
+        "POST / HTTP/1.1\r\n\r\n\r\nUpgrade: websocket\r\nSec-WebSocket-Extensions: a\r\n\r\n",
+    ] {
+        let mut bytes = kept.as_bytes().to_vec();
+        remove_extensions(&mut bytes);
+        assert_eq!(str::from_utf8(&bytes), Ok(kept));
+    }
+}

@@ -377,6 +377,7 @@ fn websocket_replay_ignores_frame_masks() {
     }
     let server = Server::start(|mut stream| {
         let head = text(&until(&mut stream, b"\r\n\r\n"));
+        assert!(!head.contains("permessage-deflate"), "{head}");
         let key = head
             .split("Sec-WebSocket-Key: ")
             .nth(1)
@@ -408,7 +409,7 @@ fn websocket_replay_ignores_frame_masks() {
         let key = format!("key of run {run}");
         let mut stream = connect(setup.address);
         let head = format!(
-            "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n\r\n"
+            "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Extensions: permessage-deflate\r\nSec-WebSocket-Key: {key}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         let head = text(&until(&mut stream, b"\r\n\r\n"));
