@@ -2,6 +2,7 @@ mod callers;
 mod calls;
 mod databases;
 mod fields;
+mod grpc;
 mod noise;
 mod own_values;
 mod random;

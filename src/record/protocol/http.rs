@@ -1,10 +1,11 @@
-//! Parser of HTTP requests: method and path, pairs of queries and forms, JSON values, header
-//! fields.
+//! Parser of HTTP requests: method and path, pairs of queries and forms, values of JSON and
+//! gRPC, header fields.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+use super::grpc;
 use super::part_list::{Part, PartList, Role};
 use crate::call::HttpRequest;
 
@@ -64,7 +65,12 @@ fn body(request: &HttpRequest, taken: &mut PartList) {
         return pairs("body", bytes, taken);
     }
     let is_json = kind.is_empty() || kind == "application/json" || kind.ends_with("+json");
-    if let Some(values) = is_json.then(|| json(bytes)).flatten() {
+    let values = if kind.starts_with("application/grpc") {
+        grpc::parts(bytes)
+    } else {
+        is_json.then(|| json(bytes)).flatten()
+    };
+    if let Some(values) = values {
         return taken.parts.extend(values);
     }
     // Each request has a new random boundary.

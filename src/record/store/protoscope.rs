@@ -8,83 +8,45 @@ use std::fmt::Write as _;
 
 use replay_base::text::escape::hex;
 
-/// Maximum nesting depth.
-const MAX_DEPTH: usize = 100;
-const VARINT: u64 = 0;
-const I64: u64 = 1;
-const LEN: u64 = 2;
+use crate::protocol::protobuf::{self, Field, FieldValue, I32, I64, LEN, MAX_DEPTH, VARINT};
+
 const START_GROUP: u64 = 3;
 const END_GROUP: u64 = 4;
-const I32: u64 = 5;
 
 /// Formats bytes as text that parses back to the same bytes.
 pub(super) fn write(bytes: &[u8]) -> String {
-    match fields(bytes, 0).filter(|text| read(text).is_ok_and(|back| back == bytes)) {
+    let text = protobuf::fields(bytes).map(|fields| formatted(&fields, 0));
+    match text.filter(|text| read(text).is_ok_and(|back| back == bytes)) {
         Some(text) => text,
         None => format!("`{}`\n", hex(bytes)),
     }
 }
 
-/// Formats fields; `None` if the bytes are not fields.
-fn fields(mut bytes: &[u8], depth: usize) -> Option<String> {
+fn formatted(fields: &[Field<'_>], depth: usize) -> String {
     let mut out = String::new();
-    while !bytes.is_empty() {
-        let tag = varint(&mut bytes)?;
-        let number = Some(tag >> 3).filter(|number| *number > 0 && depth <= MAX_DEPTH)?;
-        let value = match tag & 7 {
-            VARINT => varint(&mut bytes)?.to_string(),
-            I64 => format!("{}i64", i64::from_le_bytes(chunk(&mut bytes)?)),
-            I32 => format!("{}i32", i32::from_le_bytes(chunk(&mut bytes)?)),
-            LEN => {
-                let length = usize::try_from(varint(&mut bytes)?).ok()?;
-                let (inner, rest) = bytes.split_at_checked(length)?;
-                bytes = rest;
-                length_prefixed(inner, depth)
+    let indent = "  ".repeat(depth);
+    for Field { number, value } in fields {
+        let value = match value {
+            FieldValue::Varint(value) => value.to_string(),
+            FieldValue::I64(value) => format!("{}i64", i64::from_le_bytes(*value)),
+            FieldValue::I32(value) => format!("{}i32", i32::from_le_bytes(*value)),
+            FieldValue::Text(text) => format!("{{\"{}\"}}", escaped(text)),
+            FieldValue::Message(inner) => {
+                format!("{{\n{}{indent}}}", formatted(inner, depth + 1))
             }
-            _ => return None,
+            FieldValue::Bytes(bytes) => format!("{{`{}`}}", hex(bytes)),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{}{number}: {value}", "  ".repeat(depth));
+        let _ = writeln!(out, "{indent}{number}: {value}");
     }
-    Some(out)
+    out
 }
 
-/// Formats a value with a length: a text, a message, or bytes.
-fn length_prefixed(inner: &[u8], depth: usize) -> String {
-    let is_readable = |text: &&str| {
-        text.chars()
-            .all(|c| !c.is_control() || c == '\n' || c == '\t')
-    };
-    if let Some(text) = std::str::from_utf8(inner).ok().filter(is_readable) {
-        let escaped = text
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('\n', "\\n")
-            .replace('\t', "\\t");
-        return format!("{{\"{escaped}\"}}");
-    }
-    match fields(inner, depth + 1) {
-        Some(nested) => format!("{{\n{nested}{}}}", "  ".repeat(depth)),
-        None => format!("{{`{}`}}", hex(inner)),
-    }
-}
-
-fn chunk<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
-    let (chunk, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    Some(*chunk)
-}
-
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0_u64;
-    for shift in 0..10 {
-        let [byte] = chunk(bytes)?;
-        value |= u64::from(byte & 0x7f).checked_shl(7 * shift)?;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+        .replace('\t', "\\t")
 }
 
 fn put_varint(mut value: u64, out: &mut Vec<u8>) {
