@@ -43,6 +43,8 @@ pub(crate) struct GenericRecorder {
     /// Time of the last bytes of the client.
     asked_at: Option<SystemTime>,
     too_long: bool,
+    /// `true` if the client asked the server to close the connection.
+    is_leaving: bool,
     silent_since: Option<SystemTime>,
     /// First bytes of the server, until the client has sent any.
     greeting: Vec<u8>,
@@ -66,6 +68,7 @@ impl GenericRecorder {
             sent_at: None,
             asked_at: None,
             too_long: false,
+            is_leaving: false,
             silent_since: None,
             greeting: Vec::new(),
             has_frames: websocket.then_some(true),
@@ -100,6 +103,7 @@ impl GenericRecorder {
         let is_apart = self.asked.is_empty() || !self.answered.is_empty();
         match beat {
             Some((length, answer)) if length == bytes.len() && is_apart => {
+                self.is_leaving = self.heartbeats.ends(bytes);
                 self.beat_answer = answer;
                 &[]
             }
@@ -223,7 +227,7 @@ impl WireRecorder for GenericRecorder {
                 Some(by),
             )))],
             None => self
-                .turn((by == Side::Server).then_some(at))
+                .turn((by == Side::Server && !self.is_leaving).then_some(at))
                 .into_iter()
                 .collect(),
         }

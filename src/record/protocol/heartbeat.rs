@@ -14,7 +14,8 @@ const PROTOCOLS: [Protocol; 3] = [
     (|first| first.starts_with(b"CONNECT {"), NATS),
 ];
 /// The second one is DISCONNECT, which some programs send only if they have the time.
-pub(crate) const MQTT: &[Heartbeat] = &[(b"\xc0\0", b"\xd0\0"), (b"\xe0\0", b"")];
+pub(crate) const MQTT: &[Heartbeat] = &[(b"\xc0\0", b"\xd0\0"), (MQTT_DISCONNECT, b"")];
+const MQTT_DISCONNECT: &[u8] = b"\xe0\0";
 /// It has no answers, but a client ends a connection without heartbeats of the server.
 pub(crate) const AMQP: &[Heartbeat] = &[(b"\x08\0\0\0\0\0\0\xce", b"\x08\0\0\0\0\0\0\xce")];
 pub(crate) const NATS: &[Heartbeat] = &[(b"PING\r\n", b"PONG\r\n"), (b"PONG\r\n", b"")];
@@ -50,6 +51,15 @@ impl Heartbeats {
         if matches!(self, Self::Unknown) {
             let known = PROTOCOLS.iter().find(|(is_opening, _)| is_opening(first));
             *self = Self::Known(known.map_or(&[], |(_, heartbeats)| heartbeats));
+        }
+    }
+
+    /// Returns true if the server closes the connection after this frame of a client.
+    pub(crate) fn ends(&self, frame: &[u8]) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::Known(_) => self.first(frame).is_some() && frame == MQTT_DISCONNECT,
+            Self::WebSocket => frame.first() == Some(&0x88),
         }
     }
 

@@ -66,7 +66,12 @@ impl Responder for FrameResponder {
 
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {
         let answer = match self.format.heartbeats.first(&bytes) {
-            Some((_, answer)) => answer,
+            Some((_, answer)) => {
+                if self.format.heartbeats.ends(&bytes) {
+                    prompter.then = Some(PlayStep::Close);
+                }
+                answer
+            }
             None => self.answer(prompter, Some(&bytes)),
         };
         self.last = bytes;
