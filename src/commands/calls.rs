@@ -247,12 +247,21 @@ fn noise(services: &Services, path: &str, name: &str, other: &str, write: bool) 
         unlike.push(format!(
             "no noise was found for {} of {name} that {other} lacks or has with larger \
              differences; fix the clock, seed or id that makes them, or declare `noise`",
-            counted(apart as u64, "call to databases", "calls to databases")
+            counted(
+                apart as u64,
+                "call other than HTTP",
+                "calls other than HTTP"
+            )
         ));
     }
     print(&text)?;
     let said = if noise.is_empty() {
-        "the two sets have no call with different values".to_owned()
+        let differs = if apart > 0 {
+            "noise"
+        } else {
+            "call with different values"
+        };
+        format!("the two sets have no {differs}")
     } else if write {
         // Without `--mock` the latest set answers, which may be either of the two.
         let (mirrored, _) = learn(&theirs, &ours);

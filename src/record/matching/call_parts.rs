@@ -36,9 +36,10 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn of(exchange: &Exchange) -> Self {
+        let protocol = exchange.content.protocol();
         Self {
             all: parts(&exchange.content),
-            is_narrow: exchange.content.protocol() == Protocol::Redis,
+            is_narrow: matches!(protocol, Protocol::Redis | Protocol::Generic),
         }
     }
 
@@ -97,6 +98,10 @@ impl Parts {
         noise: &NoiseFields,
         blank: &mut ValueBlanker,
     ) -> Vec<u8> {
+        if self.is_of_pieces() {
+            // The last byte of a time may belong to the text after it.
+            return blank.text(&self.joined(noise));
+        }
         self.written(noise, |part| {
             Some(match part.role {
                 Role::Literal | Role::Key | Role::Rest | Role::Word => {
@@ -106,6 +111,22 @@ impl Parts {
                 Role::Message | Role::Head | Role::Text | Role::Field => Cow::Borrowed(&part.bytes),
             })
         })
+    }
+
+    /// Returns true if the call is bytes in an unknown format.
+    pub(super) fn is_of_pieces(&self) -> bool {
+        let is_piece = |part: &Part| part.role == Role::Message || part.is_piece();
+        self.all.iter().all(is_piece)
+    }
+
+    /// Joins the pieces of all messages, with a mark for each ignored one.
+    fn joined(&self, noise: &NoiseFields) -> Vec<u8> {
+        let pieces = self.without(noise).map(|(part, why)| match why {
+            Some(why) => Cow::Owned([b"\0?", why.as_bytes(), b"\0"].concat()),
+            None if part.role == Role::Message => Cow::Borrowed(&b"\0\0"[..]),
+            None => Cow::Borrowed(&part.bytes[..]),
+        });
+        pieces.collect::<Vec<_>>().concat()
     }
 
     /// Encodes each part in the form of `seen`, with its kind and length; `None` becomes a mark.

@@ -4,9 +4,10 @@
 //! values both have the same calls. So only a field whose surroundings are equal is learned.
 //! Identifiers and times are; a value that two calls have in another order is not.
 //!
-//! Calls are compared with those of the same method and path, or statement. Redis commands consist
-//! of values only, so they are compared with commands that differ in the same arguments. Their
-//! number may differ, since a lock is retried while another client holds it.
+//! Calls are compared with those of the same method and path, or statement. Redis commands and
+//! messages of unknown protocols consist of values only, so they are compared with calls that differ
+//! in the same values. Their number may differ, since a lock is retried while another client holds
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -87,7 +88,7 @@ pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Noise, Vec<Lesson>) {
         let [ours, theirs] = calls(&ours, &theirs);
         let calls = (ours.len(), theirs.len());
         let protocol = ours.first().map(|call| call.exchange.content.protocol());
-        if protocol == Some(Protocol::Redis) {
+        if matches!(protocol, Some(Protocol::Redis | Protocol::Generic)) {
             lessons.extend(commands(&place, &ours, &theirs, &given, &mut noise));
             continue;
         }
@@ -261,17 +262,19 @@ fn commands(
         let others = theirs[from..]
             .iter()
             .take(MAX_NOISE_COMPARED)
-            .filter(|other| !known[0].contains(&all_parts(other)));
+            .filter(|other| other.bare == call.bare && !known[0].contains(&all_parts(other)));
         let Some(partner) = others.min_by_key(|other| call.differing(other).len()) else {
             continue;
         };
         let names = call.differing(partner);
+        // Nothing would distinguish other calls from it.
+        let is_whole = call.values.iter().all(Part::is_piece) && names.len() == call.values.len();
         let is_alike =
             |other: &&ComparedCall<'_>| other.without_values(&names) == call.without_values(&names);
         let pair: Pair<'_, '_> =
             [ours, theirs].map(|calls| calls.iter().filter(is_alike).collect());
         let changes = changes(&pair, given, true);
-        if changes.len() < names.len() {
+        if changes.len() < names.len() || is_whole {
             continue;
         }
         for call in &pair[0] {
@@ -294,7 +297,8 @@ fn commands(
 
 /// Formats a command with its values, and with `?` for the values of these names.
 fn format_command(place: &str, call: &ComparedCall<'_>, names: &BTreeSet<String>) -> String {
-    let words = call.values.iter().map(|value| {
+    let in_text = call.values.iter().filter(|value| value.is_in_text());
+    let words = in_text.map(|value| {
         if names.contains(&value.name) {
             "?"
         } else {

@@ -2,8 +2,8 @@
 //! from two recordings.
 //!
 //! Noise applies to all calls or to a shape: protocol, target, and text without values, such as a
-//! method and a path, or a statement. For Redis commands it applies only to those that agree in all
-//! other arguments, since arguments identify objects. Recordings and requests ignore the same
+//! method and a path, or a statement. For Redis commands and unknown protocols it applies only to
+//! calls that agree in all other values, since values identify objects. Recordings and requests ignore the same
 //! noise, so keys stay comparable.
 
 use std::collections::{HashMap, HashSet};
@@ -71,16 +71,15 @@ impl Noise {
         of: Option<&Exchange>,
         declared: &DeclaredNoise,
     ) -> Result<(), String> {
-        let is_plain = |exchange: &Exchange| {
-            matches!(
-                exchange.content.protocol(),
-                Protocol::Postgres | Protocol::MySql | Protocol::Redis
-            )
-        };
-        let spelt = if of.is_some_and(is_plain) {
-            str::to_ascii_lowercase
-        } else {
-            normal
+        let spelt = match of.map(|of| &of.content) {
+            Some(Content::Wire(Protocol::Postgres | Protocol::MySql | Protocol::Redis, _)) => {
+                str::to_ascii_lowercase
+            }
+            None
+            | Some(Content::Http(_) | Content::Grpc(_) | Content::Wire(Protocol::Mongo, _)) => {
+                normal
+            }
+            Some(_) => str::to_owned,
         };
         let fields = NoiseFields::new(
             declared.fields.iter().map(|name| spelt(name)),
@@ -138,7 +137,7 @@ impl Noise {
         }
     }
 
-    /// Returns the number of database calls in `a` that `b` lacks, with this noise ignored. No
+    /// Returns the number of calls in `a` other than HTTP that `b` lacks, with this noise ignored. No
     /// noise can be learned from those.
     pub fn unlike(&self, a: &[Exchange], b: &[Exchange]) -> usize {
         let asked = |exchange: &Exchange| {
@@ -155,8 +154,8 @@ impl Noise {
         };
         let asked = |exchanges: &[Exchange]| {
             let is_call = |exchange: &&Exchange| {
-                let is_database = matches!(&exchange.content, Content::Wire(protocol, _) if *protocol != Protocol::Generic);
-                is_database && !is_session(exchange) && !exchange.is_no_call()
+                let is_wire = matches!(exchange.content, Content::Wire(..));
+                is_wire && !is_session(exchange) && !exchange.is_no_call()
             };
             exchanges
                 .iter()

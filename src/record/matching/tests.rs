@@ -1,3 +1,4 @@
+mod bytes;
 mod callers;
 mod calls;
 mod databases;

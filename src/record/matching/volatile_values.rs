@@ -8,10 +8,12 @@
 //! not paired with others.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use replay_base::limits::MAX_DIFFERENCES;
+use replay_base::text::escape::hex;
 
 use super::Entry;
 use super::description::short;
@@ -71,6 +73,7 @@ const SNOWFLAKE_EPOCHS_MS: [u64; 2] = [1_288_834_974_657, 1_420_070_400_000];
 const UUID_CHARS: usize = 36;
 /// Seconds from 1970 to 2000, the epoch of `PostgreSQL`'s binary times.
 const POSTGRES_EPOCH_SECS: u64 = 946_684_800;
+const BINARY_TIME_BYTES: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct VolatileValue {
@@ -106,6 +109,8 @@ pub(super) struct ValueBlanker {
     near: SystemTime,
     /// `true` if only placeholders of secrets are replaced.
     is_exact: bool,
+    /// Eight big-endian bytes of times near the run.
+    binary_times: Vec<RangeInclusive<u64>>,
     pub(super) values: Vec<VolatileValue>,
 }
 
@@ -114,12 +119,45 @@ impl ValueBlanker {
         Self {
             near,
             is_exact,
+            binary_times: if is_exact {
+                Vec::new()
+            } else {
+                binary_times(near)
+            },
             values: Vec::new(),
         }
     }
 
+    fn find_binary_time(&self, bytes: &[u8]) -> Option<usize> {
+        let mut words = bytes.windows(BINARY_TIME_BYTES);
+        words.position(|word| self.is_binary_time(word))
+    }
+
+    fn is_binary_time(&self, word: &[u8]) -> bool {
+        let word = word.try_into().map(u64::from_be_bytes);
+        word.is_ok_and(|word| self.binary_times.iter().any(|times| times.contains(&word)))
+    }
+
     /// Returns a text with each generated value replaced by its shape.
     pub(super) fn text(&mut self, text: &[u8]) -> Vec<u8> {
+        let (mut out, mut rest) = (Vec::with_capacity(text.len()), text);
+        while let Some(at) = self.find_binary_time(rest) {
+            let (before, time) = rest.split_at(at);
+            out.extend(self.words(before));
+            let (time, after) = time.split_at(BINARY_TIME_BYTES);
+            self.values.push(VolatileValue {
+                text: format!("0x{}", hex(time)),
+                kind: ValueKind::Time,
+            });
+            out.extend_from_slice(b"\0binary time\0");
+            rest = after;
+        }
+        out.extend(self.words(rest));
+        out
+    }
+
+    /// Does the same as [`text`](Self::text) without binary times.
+    fn words(&mut self, text: &[u8]) -> Vec<u8> {
         let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
         let mut secrets = redact::places(text).into_iter().peekable();
         while at < text.len() {
@@ -175,21 +213,14 @@ impl ValueBlanker {
         (String::from_utf8_lossy(&out).into_owned(), is_generated)
     }
 
-    /// Replaces generated values in a bound parameter: a binary time of `PostgreSQL`, or its text.
+    /// Replaces generated values in a bound parameter: a binary time, or its text.
     pub(super) fn bound(&mut self, bytes: &[u8], told: &str) -> Vec<u8> {
-        let micros = bytes
-            .first_chunk::<8>()
-            .filter(|_| bytes.len() == 8 && told.starts_with("0x"));
-        let secs = micros.and_then(|micros| u64::try_from(i64::from_be_bytes(*micros)).ok());
-        let secs = secs.map(|micros| micros / 1_000_000 + POSTGRES_EPOCH_SECS);
-        if !self.is_exact && secs.is_some_and(|secs| self.is_near(secs)) {
-            self.values.push(VolatileValue {
-                text: told.to_owned(),
-                kind: ValueKind::Time,
-            });
-            return b"\0micros\0".to_vec();
-        }
-        self.text(told.as_bytes())
+        let is_binary_time = told.starts_with("0x") && self.is_binary_time(bytes);
+        self.text(if is_binary_time {
+            bytes
+        } else {
+            told.as_bytes()
+        })
     }
 
     /// Reads the value at this place of a text: its length and its shape.
@@ -341,6 +372,26 @@ impl ValueBlanker {
             .unwrap_or_default();
         now.abs_diff(Duration::from_secs(secs)) <= NEAR
     }
+}
+
+/// Returns the bytes of times near this one: numbers of seconds, milliseconds, microseconds and
+/// nanoseconds since 1970, of microseconds since 2000 (`PostgreSQL`), and doubles. Doubles of
+/// positive numbers have the order of their bytes.
+fn binary_times(near: SystemTime) -> Vec<RangeInclusive<u64>> {
+    let since = |near: SystemTime| near.duration_since(SystemTime::UNIX_EPOCH).ok();
+    let near = near
+        .checked_sub(NEAR)
+        .and_then(since)
+        .map(|from| (from, from + 2 * NEAR));
+    let Some((from, until)) = near.filter(|(from, _)| from.as_secs() > POSTGRES_EPOCH_SECS) else {
+        return Vec::new();
+    };
+    let range = |form: &dyn Fn(Duration) -> u64| form(from)..=form(until);
+    let whole = [1, 1_000, 1_000_000, 1_000_000_000]
+        .map(|unit| range(&|time| time.as_secs().saturating_mul(unit)));
+    let doubles = [1.0, 1e3, 1e6].map(|unit| range(&|time| (time.as_secs_f64() * unit).to_bits()));
+    let postgres = range(&|time| (time.as_secs() - POSTGRES_EPOCH_SECS).saturating_mul(1_000_000));
+    whole.into_iter().chain(doubles).chain([postgres]).collect()
 }
 
 /// Returns the length of `Z`, `+00`, `+00:00`, `+0000`.

@@ -1,5 +1,6 @@
 //! Parser of calls and messages of every protocol into parts.
 
+use super::byte_parts::byte_parts;
 use super::part_list::{Part, PartList, Role};
 use super::{http, mongo, postgres, registry};
 use crate::call::{Content, Protocol, Side, Wire};
@@ -42,6 +43,9 @@ pub(crate) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
 
 fn message(protocol: Protocol, bytes: &[u8], taken: &mut PartList) {
     taken.put(Role::Message, String::new(), b"", String::new());
+    if protocol == Protocol::Generic {
+        return byte_parts(bytes, taken);
+    }
     let (before, counts) = (taken.parts.len(), taken.counts.clone());
     if registry::of(protocol)
         .and_then(|known| (known.parts)(bytes, taken))

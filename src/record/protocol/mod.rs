@@ -1,6 +1,7 @@
 //! Protocols of recorded calls, without sockets: parsers of requests, and a recorder and a player
 //! for each protocol other than HTTP.
 
+mod byte_parts;
 pub(super) mod control;
 pub(super) mod database;
 pub(super) mod dialogue;

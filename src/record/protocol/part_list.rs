@@ -38,7 +38,7 @@ pub(crate) enum Role {
 pub(crate) struct Part {
     pub(crate) role: Role,
     /// Name of a value: `literal.3`, `param.2`, `arg.2`, `comment.1`, `body.filter.at`, `query.t`,
-    /// `header.range`. The items of a list share one name. Other parts of a document have the path
+    /// `header.range`, `text.1`, `bytes.12-19`. The items of a list share one name. Other parts of a document have the path
     /// of the document and a dot.
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
@@ -53,6 +53,13 @@ impl Part {
             self.role,
             Role::Literal | Role::Key | Role::Bound | Role::Word
         )
+    }
+
+    /// Returns true if it is a piece of bytes in an unknown format.
+    pub(crate) fn is_piece(&self) -> bool {
+        ["text.", "bytes."]
+            .iter()
+            .any(|kind| self.name.starts_with(kind))
     }
 
     pub(crate) fn is_in_text(&self) -> bool {

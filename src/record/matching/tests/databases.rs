@@ -324,8 +324,7 @@ fn difference_of_binary_messages_is_shown_in_hex() {
             shown(publish(b"a"), publish(&long)),
         ],
         [
-            "message 1: recorded 12 bytes, asked 12; from byte 11 on recorded hex `78`, \
-             asked hex `79`",
+            "bytes.9-11: recorded `0xcb4278`, asked `0xcb4279`",
             "message 1: recorded 10 bytes, asked 73; from byte 9 on recorded hex `61`, \
              asked hex `c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 ca cb cc cd ce cf ...`",
         ]

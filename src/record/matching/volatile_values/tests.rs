@@ -68,6 +68,35 @@ fn generated_values_are_recognized_by_shape() {
     }
 }
 
+#[test]
+fn binary_times_near_run_are_recognized() {
+    let near = 29_924_500_u64 * 60;
+    let time = |word: u64| {
+        let mut blank =
+            ValueBlanker::new(SystemTime::UNIX_EPOCH + Duration::from_secs(near), false);
+        let bytes = [b"a", &word.to_be_bytes()[..], b"b"].concat();
+        blank.text(&bytes) == b"a\0binary time\0b"
+    };
+    let double = |value: f64| value.to_bits();
+    for (word, expected) in [
+        (near, true),
+        (near * 1000 + 7, true),
+        ((near + 93_000) * 1_000_000, true),
+        ((near - 93_000) * 1_000_000_000, true),
+        ((near - POSTGRES_EPOCH_SECS) * 1_000_000, true),
+        (double(near as f64 + 0.25), true),
+        (double(near as f64 * 1e3), true),
+        (double(near as f64 * 1e6), true),
+        (near + 94_000, false),
+        (double(-(near as f64)), false),
+        (near.swap_bytes(), false),
+        (0, false),
+        (u64::MAX, false),
+    ] {
+        assert_eq!(time(word), expected, "{word}");
+    }
+}
+
 /// Source of draws that is the same in each run (xorshift64).
 struct Draws(u64);
 
