@@ -39,7 +39,7 @@ impl Parts {
         let protocol = exchange.content.protocol();
         Self {
             all: parts(&exchange.content),
-            is_narrow: matches!(protocol, Protocol::Redis | Protocol::Generic),
+            is_narrow: protocol == Protocol::Redis || protocol.is_in_turns(),
         }
     }
 
@@ -98,35 +98,32 @@ impl Parts {
         noise: &NoiseFields,
         blank: &mut ValueBlanker,
     ) -> Vec<u8> {
-        if self.is_of_pieces() {
-            // The last byte of a time may belong to the text after it.
-            return blank.text(&self.joined(noise));
+        let parts: Vec<_> = self.without(noise).collect();
+        let mut out = Vec::new();
+        // The last byte of a time may belong to the text after it.
+        for pieces in parts.chunk_by(|(one, _), (other, _)| one.is_piece() && other.is_piece()) {
+            match pieces {
+                [(part, why)] if !part.is_piece() => put(&mut out, part, *why, |part| {
+                    Some(match part.role {
+                        Role::Literal | Role::Key | Role::Rest | Role::Word => {
+                            Cow::Owned(blank.text(&part.bytes))
+                        }
+                        Role::Bound => Cow::Owned(blank.bound(&part.bytes, &part.text)),
+                        Role::Message | Role::Head | Role::Text | Role::Field => {
+                            Cow::Borrowed(&part.bytes)
+                        }
+                    })
+                }),
+                _ => out.extend(blank.text(&joined(pieces))),
+            }
         }
-        self.written(noise, |part| {
-            Some(match part.role {
-                Role::Literal | Role::Key | Role::Rest | Role::Word => {
-                    Cow::Owned(blank.text(&part.bytes))
-                }
-                Role::Bound => Cow::Owned(blank.bound(&part.bytes, &part.text)),
-                Role::Message | Role::Head | Role::Text | Role::Field => Cow::Borrowed(&part.bytes),
-            })
-        })
+        out
     }
 
     /// Returns true if the call is bytes in an unknown format.
     pub(super) fn is_of_pieces(&self) -> bool {
         let is_piece = |part: &Part| part.role == Role::Message || part.is_piece();
         self.all.iter().all(is_piece)
-    }
-
-    /// Joins the pieces of all messages, with a mark for each ignored one.
-    fn joined(&self, noise: &NoiseFields) -> Vec<u8> {
-        let pieces = self.without(noise).map(|(part, why)| match why {
-            Some(why) => Cow::Owned([b"\0?", why.as_bytes(), b"\0"].concat()),
-            None if part.role == Role::Message => Cow::Borrowed(&b"\0\0"[..]),
-            None => Cow::Borrowed(&part.bytes[..]),
-        });
-        pieces.collect::<Vec<_>>().concat()
     }
 
     /// Encodes each part in the form of `seen`, with its kind and length; `None` becomes a mark.
@@ -137,20 +134,7 @@ impl Parts {
     ) -> Vec<u8> {
         let mut out = Vec::new();
         for (part, why) in self.without(noise) {
-            let kind = match part.role {
-                Role::Message => b'm',
-                Role::Head | Role::Text | Role::Rest | Role::Field => b'h',
-                Role::Literal | Role::Key | Role::Bound => b'v',
-                Role::Word => b'w',
-            };
-            let (kind, bytes) = match why {
-                // Values that different patterns ignore are not equal.
-                Some(why) => (b'?', Cow::Borrowed(why.as_bytes())),
-                None => seen(part).map_or((b'?', Cow::default()), |bytes| (kind, bytes)),
-            };
-            out.push(kind);
-            out.extend((bytes.len() as u64).to_le_bytes());
-            out.extend_from_slice(&bytes);
+            put(&mut out, part, why, &mut seen);
         }
         out
     }
@@ -192,6 +176,38 @@ impl Parts {
             .filter(|part| part.role == Role::Field)
             .filter(counts)
     }
+}
+
+/// Adds a part in the form of `seen`, with its kind and length.
+fn put(
+    out: &mut Vec<u8>,
+    part: &Part,
+    why: Option<&str>,
+    seen: impl FnOnce(&Part) -> Option<Cow<'_, [u8]>>,
+) {
+    let kind = match part.role {
+        Role::Message => b'm',
+        Role::Head | Role::Text | Role::Rest | Role::Field => b'h',
+        Role::Literal | Role::Key | Role::Bound => b'v',
+        Role::Word => b'w',
+    };
+    let (kind, bytes) = match why {
+        // Values that different patterns ignore are not equal.
+        Some(why) => (b'?', Cow::Borrowed(why.as_bytes())),
+        None => seen(part).map_or((b'?', Cow::default()), |bytes| (kind, bytes)),
+    };
+    out.push(kind);
+    out.extend((bytes.len() as u64).to_le_bytes());
+    out.extend_from_slice(&bytes);
+}
+
+/// Joins pieces of bytes, with a mark for each ignored one.
+fn joined(pieces: &[(&Part, Option<&str>)]) -> Vec<u8> {
+    let pieces = pieces.iter().map(|(part, why)| match why {
+        Some(why) => Cow::Owned([b"\0?", why.as_bytes(), b"\0"].concat()),
+        None => Cow::Borrowed(&part.bytes[..]),
+    });
+    pieces.collect::<Vec<_>>().concat()
 }
 
 /// Returns the pattern that ignores a value; empty if its name does, `None` if it is not ignored.

@@ -261,7 +261,7 @@ impl Comparison {
             }
             (Content::Wire(protocol, a), Content::Wire(_, b)) => {
                 let (ours, mut theirs) = (of(ours, ""), of(theirs, ""));
-                if is_same && *protocol == Protocol::Generic {
+                if is_same && protocol.is_in_turns() {
                     // The place of a span depends on the length of texts before it.
                     for (one, other) in ours.iter().zip(&mut theirs) {
                         other.name.clone_from(&one.name);

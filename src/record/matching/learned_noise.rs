@@ -88,7 +88,7 @@ pub fn learn(a: &[Exchange], b: &[Exchange]) -> (Noise, Vec<Lesson>) {
         let [ours, theirs] = calls(&ours, &theirs);
         let calls = (ours.len(), theirs.len());
         let protocol = ours.first().map(|call| call.exchange.content.protocol());
-        if matches!(protocol, Some(Protocol::Redis | Protocol::Generic)) {
+        if protocol.is_some_and(|protocol| protocol == Protocol::Redis || protocol.is_in_turns()) {
             lessons.extend(commands(&place, &ours, &theirs, &given, &mut noise));
             continue;
         }

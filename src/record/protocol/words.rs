@@ -21,15 +21,23 @@ pub fn client_text(protocol: Protocol, wire: &Wire) -> String {
 pub fn text(protocol: Protocol, bytes: &[u8]) -> String {
     let rest = registry::of(protocol).map_or(0, |known| (known.head)(bytes));
     match parts_of(protocol, bytes).filter(|_| rest < bytes.len()) {
+        // Binary spans leave spaces.
+        Some(parts) if protocol.is_in_turns() => {
+            let text = format_parts(&parts);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
         Some(parts) => format_parts(&parts),
         None => readable(bytes.get(rest..).unwrap_or(bytes)),
     }
 }
 
 /// Joins the text, and the values beside it. Values of documents have names; fields that drivers
-/// add are left out.
+/// add and binary spans are left out.
 fn format_parts(parts: &[Part]) -> String {
     let is_added = |part: &&Part| {
+        if part.name.starts_with("bytes.") {
+            return true;
+        }
         let field = part
             .name
             .strip_prefix("body.")

@@ -2,7 +2,7 @@
 //! frame here together with its header and body.
 
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, payload, spans};
+use super::{FrameFormat, FrameLength, OpenCall, payload, pieces};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::{self, Heartbeats};
@@ -162,9 +162,9 @@ fn parts(frame: &[u8], taken: &mut PartList) -> Option<()> {
     while let Some(length) = frame_length(rest).ok()? {
         let content = rest.get(HEAD_BYTES..length - 1)?;
         match rest[0] {
-            METHOD => spans(content.get(4..)?, taken),
+            METHOD => pieces(content.get(4..)?, taken),
             // Class, weight and size of the body come before the properties.
-            HEADER => spans(content.get(12..)?, taken),
+            HEADER => pieces(content.get(12..)?, taken),
             _ => payload(content, taken),
         }
         rest = &rest[length..];

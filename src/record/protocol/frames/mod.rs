@@ -16,15 +16,13 @@ mod websocket;
 pub(crate) use cut::split;
 pub(crate) use websocket::WebSocketPlayer;
 
+use super::byte_parts::byte_parts;
 use super::database::Database;
 use super::heartbeat::Heartbeats;
 use super::part_list::{PartList, Role};
 use super::{http, registry};
 use crate::call::{Content, Exchange, Protocol, Side};
 use crate::protocol::dialogue::Fault;
-
-/// Shortest run of printable characters in binary data that is a text, in bytes.
-const MIN_TEXT_BYTES: usize = 4;
 
 /// Length of the first frame of some bytes; `None` while it is unknown.
 pub(crate) type FrameLength = Result<Option<usize>, Fault>;
@@ -85,19 +83,10 @@ pub(crate) fn repeats(exchange: &Exchange) -> bool {
         .is_some_and(|(format, first)| (format.repeats)(first))
 }
 
-/// Adds texts, and the bytes between them.
-fn spans(bytes: &[u8], taken: &mut PartList) {
-    let is_printable = |byte: &u8| (b' '..=b'~').contains(byte);
-    let mut from = 0;
-    for run in bytes.chunk_by(|one, other| is_printable(one) == is_printable(other)) {
-        let at = run.as_ptr().addr() - bytes.as_ptr().addr();
-        if is_printable(&run[0]) && run.len() >= MIN_TEXT_BYTES {
-            taken.head(&bytes[from..at]);
-            word("text", run, taken);
-            from = at + run.len();
-        }
-    }
-    taken.head(&bytes[from..]);
+/// Adds texts, and the bytes between them, after a space.
+fn pieces(bytes: &[u8], taken: &mut PartList) {
+    taken.text(b" ");
+    byte_parts(bytes, taken);
 }
 
 /// Adds the content of a message: the values of JSON, or texts and other bytes.
@@ -105,7 +94,7 @@ fn payload(bytes: &[u8], taken: &mut PartList) {
     match http::json(bytes) {
         Some(values) => taken.parts.extend(values),
         None if is_text(bytes) => word("text", bytes, taken),
-        None => spans(bytes, taken),
+        None => pieces(bytes, taken),
     }
 }
 

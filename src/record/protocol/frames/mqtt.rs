@@ -1,7 +1,7 @@
 //! MQTT 3.1.1 and 5 (docs.oasis-open.org/mqtt). The packets of a program have numbers of their own.
 
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, payload, spans, word};
+use super::{FrameFormat, FrameLength, OpenCall, payload, pieces, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::dialogue::Fault;
@@ -149,7 +149,7 @@ fn parts(packet: &[u8], taken: &mut PartList) -> Option<()> {
         payload(body.get(2 + topic.len() + number..)?, taken);
     } else {
         let number = if NUMBERED.contains(&kind) { 2 } else { 0 };
-        spans(body.get(number..)?, taken);
+        pieces(body.get(number..)?, taken);
     }
     Some(())
 }
