@@ -172,7 +172,7 @@ impl Recordings {
                 .iter()
                 .map(|index| self.entries[*index].used_at.get());
             let last = used.flatten().max().copied();
-            due = last.unwrap_or_else(Instant::now) + push.delay;
+            due = last.map_or(push.latest, |last| last + push.delay);
         }
         sleep_until(due.into()).await;
     }

@@ -1,5 +1,7 @@
 //! Classification of commands: form of the answer, effect on the connection, and parts to compare.
 
+use std::time::Duration;
+
 use super::resp::{self, words};
 use crate::call::{Side, Wire};
 use crate::protocol::part_list::{PartList, Role};
@@ -67,6 +69,13 @@ fn number(command: &[u8], name: &[u8], first: u64) -> Option<Vec<u8>> {
     } else {
         number.to_string().into_bytes()
     })
+}
+
+/// Returns the protocol version that a command selects.
+pub(super) fn protocol_version(command: &[u8]) -> Option<Vec<u8>> {
+    let words = words(command);
+    let version = words.get(1).filter(|_| is(&words, 0, b"HELLO"));
+    version.map(|version| version.to_vec())
 }
 
 /// Returns the user that a command logs in as (`redis.io/docs/latest/commands/auth`); empty for the
@@ -152,6 +161,33 @@ fn single_command(wire: &Wire) -> Vec<&[u8]> {
         (Some(one), None) => words(one),
         _ => Vec::new(),
     }
+}
+
+/// Commands whose last argument is the longest wait for an item, in seconds.
+const WAITING_LAST: &str = "BLPOP BRPOP BRPOPLPUSH BLMOVE BZPOPMIN BZPOPMAX";
+/// Commands whose first argument is that.
+const WAITING_FIRST: &str = "BLMPOP BZMPOP";
+
+/// Returns the longest wait of a command for an item that another client adds; zero without a limit
+/// (`redis.io/docs/latest/commands/blpop`). `None` if it does not wait.
+pub(super) fn longest_wait(command: &[u8]) -> Option<Duration> {
+    let words = words(command);
+    let is_any = |names: &str| {
+        let mut names = names.split(' ');
+        names.any(|name| is(&words, 0, name.as_bytes()))
+    };
+    let is_stream = is_any("XREAD XREADGROUP");
+    let block = words
+        .iter()
+        .position(|word| word.eq_ignore_ascii_case(b"BLOCK"));
+    let (at, unit) = match block {
+        Some(at) if is_stream => (at + 1, 0.001),
+        _ if is_any(WAITING_LAST) => (words.len() - 1, 1.0),
+        _ if is_any(WAITING_FIRST) => (1, 1.0),
+        _ => return None,
+    };
+    let number: f64 = str::from_utf8(words.get(at)?).ok()?.parse().ok()?;
+    Duration::try_from_secs_f64(number * unit).ok()
 }
 
 /// Returns true if a call is one of [`READS`].

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::command::{CommandKind, command_kind};
+use super::command::{CommandKind, command_kind, longest_wait};
 use super::resp::{FrameScanner, elements};
 use crate::call::Side;
 use crate::protocol::dialogue::{CallLog, Dialogue, Disposition, Draft, Fault};
@@ -12,6 +12,8 @@ struct PendingCall {
     kind: PendingKind,
     /// Number of replies still expected, as far as known.
     left: usize,
+    /// `true` for a command that waits for an item.
+    waits: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,9 +72,15 @@ impl RedisDialogue {
             | CommandKind::Finish
             | CommandKind::Reset => (PendingKind::Call, 1),
         };
+        let waits = command_kind == CommandKind::Plain && longest_wait(&question).is_some();
         let draft = Draft::with_requests([question], log.at)
             .of_session(command_kind == CommandKind::Session);
-        self.waiting.push_back(PendingCall { draft, kind, left });
+        self.waiting.push_back(PendingCall {
+            draft,
+            kind,
+            left,
+            waits,
+        });
         Ok(())
     }
 
@@ -134,7 +142,12 @@ impl RedisDialogue {
         let Some(mut front) = self.waiting.pop_front() else {
             return Err("Redis sent an answer without a request");
         };
-        front.draft.push(Side::Server, bytes);
+        if front.waits {
+            // Another client causes it.
+            front.draft.push_unasked(bytes, log.at);
+        } else {
+            front.draft.push(Side::Server, bytes);
+        }
         front.left = front.left.saturating_sub(1);
         match front.kind {
             PendingKind::Subscription => log.complete(front.draft),
