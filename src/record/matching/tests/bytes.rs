@@ -78,6 +78,25 @@ fn tcp_message_with_any_binary_time_near_run_matches() {
 }
 
 #[test]
+fn redis_value_with_msgpack_time_matches() {
+    let call = |at: SystemTime| {
+        let millis = at
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_millis() as f64;
+        let head = b"*3\r\n$3\r\nSET\r\n$3\r\njob\r\n$9\r\n\xcb";
+        let command = [&head[..], &millis.to_be_bytes(), b"\r\n"].concat();
+        Exchange {
+            sent_at: at,
+            ..wire(Protocol::Redis, &command, b"+OK\r\n", false)
+        }
+    };
+    let now = SystemTime::now();
+    let book = Recordings::new(vec![call(now - Duration::from_hours(1))], Noise::default());
+    assert_eq!(ask(&book, &call(now)), Ok("+OK\r\n".to_owned()));
+}
+
+#[test]
 fn declared_noise_of_tcp_ignores_text_or_pattern() {
     let value = DeclaredNoise {
         values: vec!["^client-[0-9]+$".to_owned()],
