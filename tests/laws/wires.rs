@@ -83,7 +83,7 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
             match step {
                 PlayStep::Send(bytes) => sent.extend(bytes),
                 PlayStep::Push(push) => sent.extend(push.bytes),
-                PlayStep::Hold | PlayStep::UntilMore(_) | PlayStep::Linger(_) => {}
+                PlayStep::Hold | PlayStep::UntilMore(_) | PlayStep::CloseAfter(_) => {}
                 PlayStep::StartTls(_) => return true,
                 PlayStep::Close => closed = true,
             }

@@ -9,6 +9,7 @@ mod call_parts;
 mod connection;
 mod description;
 mod diagnosis;
+mod encoded_text;
 mod fields;
 mod head_selection;
 pub(super) mod history;

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use replay_base::text::escape::hex;
 
-use super::Entry;
+use super::{Entry, encoded_text};
 use crate::call::{Content, Exchange, HttpResponse, Side};
 use crate::http::{coding, digest};
 
@@ -85,6 +85,8 @@ enum AnswerPart {
 struct ValuePlace {
     part: AnswerPart,
     range: Range<usize>,
+    /// Place of the text in base64 that the range belongs to, if it does.
+    encoded: Option<Range<usize>>,
     /// Number of the value.
     value: usize,
     form: Form,
@@ -216,6 +218,10 @@ fn came(answer: &Exchange, part: AnswerPart) -> SystemTime {
 
 /// Puts a value in its place; returns false if the part ends before it.
 fn put(part: &mut Vec<u8>, place: &ValuePlace, bytes: Vec<u8>) -> bool {
+    if let Some(encoded) = place.encoded.clone() {
+        let encoded = part.get_mut(encoded);
+        return encoded.is_some_and(|it| encoded_text::put(it, place.range.clone(), &bytes));
+    }
     let is_there = place.range.end <= part.len();
     if is_there {
         part.splice(place.range.clone(), bytes);
@@ -328,7 +334,22 @@ impl Finder {
         found
     }
 
+    /// Finds the values of a text and of the texts in base64 in it.
     fn find(&self, text: &[u8], part: AnswerPart, found: &mut Vec<ValuePlace>) {
+        let first = found.len();
+        self.find_plain(text, part, found);
+        for (encoded, decoded) in encoded_text::all(text) {
+            let inside = found.len();
+            self.find_plain(&decoded, part, found);
+            for place in &mut found[inside..] {
+                place.encoded = Some(encoded.clone());
+                place.is_signed |= is_signed(&text[..encoded.end]);
+            }
+        }
+        found[first..].sort_by_key(|place| place.encoded.as_ref().unwrap_or(&place.range).start);
+    }
+
+    fn find_plain(&self, text: &[u8], part: AnswerPart, found: &mut Vec<ValuePlace>) {
         let mut from = 0;
         for (at, end) in text.windows(MIN_VALUE_BYTES).enumerate() {
             let Some(end) = end.first_chunk().copied() else {
@@ -351,6 +372,7 @@ impl Finder {
                 part,
                 is_signed: is_signed(&text[..range.start]),
                 range,
+                encoded: None,
                 value: pattern.value,
                 form: pattern.form,
             });

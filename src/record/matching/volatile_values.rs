@@ -17,6 +17,7 @@ use replay_base::text::escape::hex;
 
 use super::Entry;
 use super::description::short;
+use super::encoded_text;
 use super::own_values::OwnValueIndex;
 use crate::call::{Content, Exchange};
 use crate::redact;
@@ -173,12 +174,11 @@ impl ValueBlanker {
             }
             // The start of a placeholder may look like part of a token.
             let end = secrets.peek().map_or(text.len(), |secret| secret.start);
-            let found = if self.is_exact {
-                None
-            } else {
-                self.value(&text[..end], at)
-            };
-            if let Some((length, shape)) = found {
+            let text = &text[..end];
+            if let Some((end, shape)) = self.encoded(text, at) {
+                out.extend(shape);
+                at = end;
+            } else if let Some((length, shape)) = self.value(text, at) {
                 out.push(0);
                 out.extend(shape.into_bytes());
                 out.push(0);
@@ -223,8 +223,22 @@ impl ValueBlanker {
         })
     }
 
+    /// Reads the text in base64 at this place, if it has values: its end and its shape.
+    fn encoded(&mut self, text: &[u8], at: usize) -> Option<(usize, Vec<u8>)> {
+        if self.is_exact {
+            return None;
+        }
+        let (end, decoded) = encoded_text::decoded_at(text, at)?;
+        let known = self.values.len();
+        let shape = self.words(&decoded);
+        (self.values.len() > known).then(|| (end, [b"\0base64 ", &shape[..], b"\0"].concat()))
+    }
+
     /// Reads the value at this place of a text: its length and its shape.
     fn value(&mut self, text: &[u8], at: usize) -> Option<(usize, String)> {
+        if self.is_exact {
+            return None;
+        }
         let (length, shape, kind) = self.known_shape(text, at).or_else(|| self.run(text, at))?;
         let mut text = String::from_utf8_lossy(&text[at..at + length]).into_owned();
         if shape == "uuid" {

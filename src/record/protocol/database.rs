@@ -2,7 +2,7 @@
 
 use crate::call::Protocol;
 use crate::protocol::dialogue::Dialogue;
-use crate::protocol::frames::FrameFormat;
+use crate::protocol::frame_format::FrameFormat;
 use crate::protocol::part_list::PartList;
 use crate::protocol::responder::Responder;
 

@@ -13,13 +13,10 @@ use crate::http::websocket::Unmask;
 use crate::net::sniff;
 use crate::protocol::frames;
 use crate::protocol::heartbeat::Heartbeats;
-use crate::protocol::responder::{Prompter, messages_from};
+use crate::protocol::responder::{MISS_LINGER_MS, Prompter, messages_from};
 use crate::protocol::script::{Push, Script};
 use crate::protocol::wire::{PlayStep, RecordStep, WirePlayer, WireRecorder};
 
-/// Time for which a connection stays open after a missed call, in milliseconds. Some programs
-/// connect again at once, without end.
-pub(crate) const MISS_LINGER_MS: u64 = 200;
 /// Longest excerpt of a call in a message, in bytes.
 const MAX_SHOWN_CALL_BYTES: usize = 4096;
 

@@ -6,6 +6,7 @@ pub(super) mod control;
 pub(super) mod database;
 pub(super) mod dialogue;
 pub(super) mod dissector;
+mod frame_format;
 pub(super) mod frames;
 pub(super) mod generic;
 mod grpc;

@@ -13,6 +13,10 @@ use crate::protocol::dialogue::{Fault, Inbox};
 use crate::protocol::script::{Identity, Push, Script};
 use crate::protocol::wire::{PlayStep, WirePlayer};
 
+/// Time for which a connection stays open after a missed call, in milliseconds. Some programs
+/// connect again at once, without end.
+pub(crate) const MISS_LINGER_MS: u64 = 200;
+
 pub(crate) trait Responder: Send {
     /// Returns the greeting before any request.
     fn open(&mut self, _prompter: &mut Prompter) -> Vec<u8> {

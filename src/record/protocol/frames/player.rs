@@ -5,8 +5,7 @@ use std::time::Duration;
 use super::FrameFormat;
 use crate::call::{Side, Wire};
 use crate::protocol::dialogue::Fault;
-use crate::protocol::generic::MISS_LINGER_MS;
-use crate::protocol::responder::{Prompter, Responder, messages_from};
+use crate::protocol::responder::{MISS_LINGER_MS, Prompter, Responder, messages_from};
 use crate::protocol::wire::PlayStep;
 
 pub(super) struct FrameResponder {

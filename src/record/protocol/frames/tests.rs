@@ -40,9 +40,9 @@ fn message(from: Side, bytes: &[u8]) -> Message {
 
 /// A divided call: protocol, request, answers, and unasked messages with their delays in
 /// milliseconds.
-type Told = (&'static str, String, Vec<String>, Vec<(u128, String)>);
+type DividedCall = (&'static str, String, Vec<String>, Vec<(u128, String)>);
 
-fn told(calls: Vec<Exchange>) -> Vec<Told> {
+fn told(calls: Vec<Exchange>) -> Vec<DividedCall> {
     let tell = |call: Exchange| {
         let Content::Wire(protocol, mut wire) = call.content else {
             panic!("not of the wire");
@@ -59,7 +59,7 @@ fn told(calls: Vec<Exchange>) -> Vec<Told> {
 }
 
 /// A divided call without unasked messages.
-fn answered(protocol: &'static str, asked: &str, said: &[&str]) -> Told {
+fn answered(protocol: &'static str, asked: &str, said: &[&str]) -> DividedCall {
     let said = said.iter().map(|said| (*said).to_owned()).collect();
     (protocol, asked.to_owned(), said, Vec::new())
 }
@@ -67,7 +67,7 @@ fn answered(protocol: &'static str, asked: &str, said: &[&str]) -> Told {
 const MQTT_CONNECT: &[u8] = b"\x10\x0d\0\x04MQTT\x04\x02\0\x3c\0\x01a";
 
 #[test]
-fn packets_of_one_turn_are_calls_with_answers_of_their_number() {
+fn packets_of_one_turn_have_answers_of_their_number() {
     let asked = [
         b"\x30\x04\0\x01tx" as &[u8],
         b"\x32\x06\0\x01t\0\x01x",
@@ -118,7 +118,7 @@ fn connection_that_is_no_frames_keeps_all_turns_of_its_target() {
 }
 
 #[test]
-fn published_message_with_content_is_one_call_and_its_confirmation_an_answer() {
+fn published_content_is_one_call_with_confirmation() {
     let opening = b"AMQP\0\0\x09\x01";
     let publish = b"\x01\0\x01\0\0\0\x0a\0\x3c\0\x28\0\0\0\x01q\0\xce";
     let header = b"\x02\0\x01\0\0\0\x0e\0\x3c\0\0\0\0\0\0\0\0\0\x02\0\0\xce";
@@ -179,7 +179,7 @@ fn answer_has_number_of_its_request() {
 }
 
 #[test]
-fn messages_of_websocket_are_compared_as_json_and_control_frames_are_no_calls() {
+fn websocket_messages_are_json_and_control_frames_no_calls() {
     let asked = [
         b"\x81\x89\0\0\0\0{\"id\": 1}" as &[u8],
         b"\x89\x81\0\0\0\0p",

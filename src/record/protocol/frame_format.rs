@@ -1,0 +1,33 @@
+//! Boundaries and answers of a protocol whose messages have boundaries in their bytes.
+
+use super::heartbeat::Heartbeats;
+use crate::call::Side;
+use crate::protocol::dialogue::Fault;
+
+/// Length of the first frame of some bytes; `None` while it is unknown.
+pub(crate) type FrameLength = Result<Option<usize>, Fault>;
+
+/// Boundaries and answers of a protocol.
+pub(crate) struct FrameFormat {
+    /// Returns true if the first bytes of the client and of the server are of this protocol.
+    pub(crate) is_opening: fn(&[u8], &[u8]) -> bool,
+    /// Returns the length of the first frame of this side. The last argument is the frame before it
+    /// of the same side.
+    pub(crate) length: fn(Side, &[u8], &[u8]) -> FrameLength,
+    /// Returns the index of the call that a frame of the server answers; `None` if the server sent
+    /// it unasked.
+    pub(crate) answered: fn(&[OpenCall<'_>], &[u8]) -> Option<usize>,
+    /// Frames of the client that are answered without a recording.
+    pub(crate) heartbeats: Heartbeats,
+    /// Copies the number of a call into its answer: the recorded call, the call, the answer.
+    pub(crate) renumber: fn(&[u8], &[u8], &mut [u8]),
+    /// Returns true if a call may repeat its last answer.
+    pub(crate) repeats: fn(&[u8]) -> bool,
+}
+
+/// A call in a list of all recent ones on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenCall<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) is_answered: bool,
+}
