@@ -75,6 +75,8 @@ pub enum Protocol {
     Amqp,
     Nats,
     WebSocket,
+    /// The text protocol of memcached.
+    Memcached,
     /// Unknown protocol: byte streams in turns.
     Generic,
 }
@@ -84,7 +86,12 @@ impl Protocol {
     pub fn is_in_turns(self) -> bool {
         matches!(
             self,
-            Self::Mqtt | Self::Amqp | Self::Nats | Self::WebSocket | Self::Generic
+            Self::Mqtt
+                | Self::Amqp
+                | Self::Nats
+                | Self::WebSocket
+                | Self::Memcached
+                | Self::Generic
         )
     }
 
@@ -101,6 +108,7 @@ impl Protocol {
             Self::Amqp => "AMQP",
             Self::Nats => "NATS",
             Self::WebSocket => "WebSocket",
+            Self::Memcached => "memcached",
             Self::Generic => "TCP",
         }
     }

@@ -23,6 +23,8 @@ pub(crate) struct FrameFormat {
     pub(crate) renumber: fn(&[u8], &[u8], &mut [u8]),
     /// Returns true if a call may repeat its last answer.
     pub(crate) repeats: fn(&[u8]) -> bool,
+    /// Returns true if a call may change the answers to calls that repeat.
+    pub(crate) writes: fn(&[u8]) -> bool,
 }
 
 /// A call in a list of all recent ones on a connection.

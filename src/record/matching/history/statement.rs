@@ -85,9 +85,12 @@ pub(crate) fn writes(exchange: &Exchange) -> bool {
             "GET" | "HEAD" | "OPTIONS" | "TRACE"
         ),
         Content::Wire(Protocol::Redis, wire) => !wire.session && !redis::reads(wire),
-        Content::Wire(protocol, wire) => effects(*protocol, wire)
-            .iter()
-            .any(|effect| matches!(effect, Effect::Done { lasts: false, .. })),
+        Content::Wire(protocol, wire) => {
+            effects(*protocol, wire)
+                .iter()
+                .any(|effect| matches!(effect, Effect::Done { lasts: false, .. }))
+                || frames::writes(exchange)
+        }
         Content::Grpc(_) | Content::Dns(_) => false,
     }
 }

@@ -28,6 +28,7 @@ static FORMAT: FrameFormat = FrameFormat {
     repeats: |frame| {
         frame.starts_with(OPENING) || method(frame).is_some_and(|(class, _)| class == CONNECTION)
     },
+    writes: |_| false,
 };
 
 /// Start of the protocol header (4.2.2).

@@ -6,6 +6,8 @@
 
 mod amqp;
 mod cut;
+mod line;
+mod memcached;
 mod mqtt;
 mod nats;
 mod player;
@@ -24,11 +26,12 @@ use super::part_list::{PartList, Role};
 use crate::call::{Content, Exchange, Protocol, Side};
 
 /// Protocols with frames, in the order in which they are tried.
-pub(super) const ALL: [&Database; 4] = [
+pub(super) const ALL: [&Database; 5] = [
     &mqtt::DATABASE,
     &amqp::DATABASE,
     &nats::DATABASE,
     &websocket::DATABASE,
+    &memcached::DATABASE,
 ];
 
 /// Returns the frames of a protocol; `None` if it has none.
@@ -44,15 +47,22 @@ pub(crate) fn has_frames(client: &[u8], server: &[u8]) -> bool {
     formats.any(|format| (format.is_opening)(client, server))
 }
 
+/// Returns the frames of a call, and its request.
+fn request(exchange: &Exchange) -> Option<(&'static FrameFormat, &[u8])> {
+    let Content::Wire(protocol, wire) = &exchange.content else {
+        return None;
+    };
+    of(*protocol).zip(wire.messages_by(Side::Client).next())
+}
+
 /// Returns true if a call may repeat its last answer.
 pub(crate) fn repeats(exchange: &Exchange) -> bool {
-    let Content::Wire(protocol, wire) = &exchange.content else {
-        return false;
-    };
-    let first = wire.messages_by(Side::Client).next();
-    of(*protocol)
-        .zip(first)
-        .is_some_and(|(format, first)| (format.repeats)(first))
+    request(exchange).is_some_and(|(format, asked)| (format.repeats)(asked))
+}
+
+/// Returns true if a call may change the answers to calls that repeat.
+pub(crate) fn writes(exchange: &Exchange) -> bool {
+    request(exchange).is_some_and(|(format, asked)| (format.writes)(asked))
 }
 
 /// Adds texts, and the bytes between them, after a space.

@@ -26,6 +26,7 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::Known(heartbeat::MQTT),
     renumber,
     repeats: |packet| kind(packet) == CONNECT,
+    writes: |_| false,
 };
 
 const CONNECT: u8 = 1;

@@ -11,6 +11,8 @@ use crate::matching::{Connection, Noise, Recordings};
 use crate::protocol::wire::{PlayStep, WirePlayer as _};
 use crate::protocol::words;
 
+mod lines;
+
 /// A turn of a connection at a time in milliseconds: the bytes of the client, then the server's,
 /// each with the time after the request at which it came unasked, if it did.
 fn turn(connection: u64, at: u64, asked: &[u8], said: &[(&[u8], Option<u64>)]) -> Exchange {

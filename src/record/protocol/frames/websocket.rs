@@ -30,6 +30,7 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::WebSocket,
     renumber: |_, _, _| {},
     repeats: |_| false,
+    writes: |_| false,
 };
 
 /// Reserved bits and the one of control frames without a meaning (5.2).
