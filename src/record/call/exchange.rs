@@ -77,6 +77,7 @@ pub enum Protocol {
     WebSocket,
     /// The text protocol of memcached.
     Memcached,
+    Smtp,
     /// Unknown protocol: byte streams in turns.
     Generic,
 }
@@ -91,6 +92,7 @@ impl Protocol {
                 | Self::Nats
                 | Self::WebSocket
                 | Self::Memcached
+                | Self::Smtp
                 | Self::Generic
         )
     }
@@ -109,6 +111,7 @@ impl Protocol {
             Self::Nats => "NATS",
             Self::WebSocket => "WebSocket",
             Self::Memcached => "memcached",
+            Self::Smtp => "SMTP",
             Self::Generic => "TCP",
         }
     }

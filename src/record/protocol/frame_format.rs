@@ -20,7 +20,7 @@ pub(crate) struct FrameFormat {
     /// Frames of the client that are answered without a recording.
     pub(crate) heartbeats: Heartbeats,
     /// Copies the number of a call into its answer: the recorded call, the call, the answer.
-    pub(crate) renumber: fn(&[u8], &[u8], &mut [u8]),
+    pub(crate) renumber: fn(&[u8], &[u8], &mut Vec<u8>),
     /// Returns true if a call may repeat its last answer.
     pub(crate) repeats: fn(&[u8]) -> bool,
     /// Returns true if a call may change the answers to calls that repeat.

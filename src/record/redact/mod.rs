@@ -35,6 +35,7 @@ use stand_in::placeholder;
 
 use crate::call::{Content, Exchange, Http, HttpResponse, Message, Protocol, Side, Wire};
 use crate::http::coding;
+use crate::protocol::frames;
 
 /// Maximum number of secrets from one call that are searched in the other calls.
 const MAX_FOLLOWED: usize = 65_536;
@@ -398,6 +399,12 @@ fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Redactor<'_>, answered: R
             Protocol::Redis if is_asked => {
                 if let Some(other) = logins::login(bytes) {
                     *bytes = other;
+                }
+            }
+            Protocol::Smtp if is_asked => {
+                if let Some(at) = frames::credentials(bytes) {
+                    let other = stand_in::signature(&bytes[at.clone()]);
+                    bytes.splice(at, other);
                 }
             }
             Protocol::Mongo => {

@@ -7,15 +7,18 @@
 mod amqp;
 mod cut;
 mod line;
+mod mail;
 mod memcached;
 mod mqtt;
 mod nats;
 mod player;
+mod smtp;
 #[cfg(test)]
 mod tests;
 mod websocket;
 
 pub(crate) use cut::split;
+pub(crate) use smtp::credentials;
 pub(crate) use websocket::WebSocketPlayer;
 
 use super::byte_parts::byte_parts;
@@ -26,12 +29,13 @@ use super::part_list::{PartList, Role};
 use crate::call::{Content, Exchange, Protocol, Side};
 
 /// Protocols with frames, in the order in which they are tried.
-pub(super) const ALL: [&Database; 5] = [
+pub(super) const ALL: [&Database; 6] = [
     &mqtt::DATABASE,
     &amqp::DATABASE,
     &nats::DATABASE,
     &websocket::DATABASE,
     &memcached::DATABASE,
+    &smtp::DATABASE,
 ];
 
 /// Returns the frames of a protocol; `None` if it has none.

@@ -24,7 +24,7 @@ static FORMAT: FrameFormat = FrameFormat {
     length: |_, bytes, _| length(bytes),
     answered,
     heartbeats: Heartbeats::Known(heartbeat::MQTT),
-    renumber,
+    renumber: |recorded, asked, answer| renumber(recorded, asked, answer),
     repeats: |packet| kind(packet) == CONNECT,
     writes: |_| false,
 };

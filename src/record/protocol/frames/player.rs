@@ -35,11 +35,11 @@ impl FrameResponder {
             if frame.is_empty() {
                 prompter.then = Some(PlayStep::Close);
             }
-            let from = said.len();
-            said.extend_from_slice(frame);
+            let mut frame = frame.to_vec();
             if let (Some(recorded), Some(asked)) = (recorded, asked) {
-                (self.format.renumber)(recorded, asked, &mut said[from..]);
+                (self.format.renumber)(recorded, asked, &mut frame);
             }
+            said.extend(frame);
         }
         said
     }

@@ -171,13 +171,13 @@ fn messages_of_nats_come_unasked_after_last_call() {
 #[test]
 fn answer_has_number_of_its_request() {
     let format = of(Protocol::Mqtt).expect("has frames");
-    let mut answer = *b"\x40\x02\0\x01";
+    let mut answer = b"\x40\x02\0\x01".to_vec();
     (format.renumber)(
         b"\x32\x06\0\x01t\0\x01x",
         b"\x32\x06\0\x01t\0\x09x",
         &mut answer,
     );
-    assert_eq!(&answer, b"\x40\x02\0\x09");
+    assert_eq!(answer, b"\x40\x02\0\x09");
 }
 
 #[test]

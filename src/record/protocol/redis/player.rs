@@ -57,7 +57,8 @@ fn answer_waiting(
             let longest = if longest.is_zero() { ENDLESS } else { longest };
             prompter.pushes.push_back(Push {
                 bytes: nothing.to_vec(),
-                came: SystemTime::now(),
+                // It comes before the answer to the next command.
+                came: SystemTime::UNIX_EPOCH,
                 after: Vec::new(),
                 source: None,
                 delay: Duration::ZERO,

@@ -175,25 +175,50 @@ fn redis_subscription_replays_published_messages() {
 
 #[test]
 fn redis_overtaken_reply_waits_for_next_command() {
-    let (slow, next) = (command(&["BLPOP", "a", "9"]), command(&["GET", "b"]));
+    let (slow, next) = (command(&["WAIT", "1", "0"]), command(&["GET", "b"]));
     // One second each.
     let conversation = [
         client(&slow),
         client(&next),
-        server(b"*-1\r\n"),
+        server(b":1\r\n"),
         server(b"$1\r\n1\r\n"),
         client(&next),
     ];
     let conversation = [&conversation[..], &[server(b"$1\r\n2\r\n")]].concat();
     let book = book(&recorded(&conversation).calls);
     let mut played = Played::new(Protocol::Redis, &book);
-    assert_eq!(played.ask(&slow), [UNTIL_MORE, b"*-1\r\n"].concat());
+    assert_eq!(played.ask(&slow), [UNTIL_MORE, b":1\r\n"].concat());
     assert_eq!(played.ask(&next), b"$1\r\n1\r\n");
     assert_eq!(played.ask(&next), b"$1\r\n2\r\n");
     // With more input pending, the answer is not delayed.
     let book = crate::test_support::book(&recorded(&conversation).calls);
     let mut played = Played::new(Protocol::Redis, &book);
-    assert_eq!(played.ask([slow, next].concat()), b"*-1\r\n$1\r\n1\r\n");
+    assert_eq!(played.ask([slow, next].concat()), b":1\r\n$1\r\n1\r\n");
+}
+
+#[test]
+fn redis_waiting_command_is_answered_unasked_and_then_with_nothing() {
+    let (wait, next) = (command(&["BLPOP", "a", "9"]), command(&["GET", "b"]));
+    let item = b"*2\r\n$1\r\na\r\n$1\r\n1\r\n";
+    let conversation = [
+        client(&wait),
+        server(item),
+        client(&next),
+        server(b"$-1\r\n"),
+    ];
+    let book = book(&recorded(&conversation).calls);
+    let mut played = Played::new(Protocol::Redis, &book);
+    assert_eq!(played.ask(&wait), b"");
+    assert_eq!(played.ask(&next), [item, &b"$-1\r\n"[..]].concat());
+    assert_eq!(played.ask(&wait), b"");
+    assert_eq!(played.pause(), Some(b"*-1\r\n".to_vec()));
+    assert_eq!(book.report().missed_count, 0);
+    let other = played.ask(command(&["BLPOP", "b", "9"]));
+    assert!(
+        other.starts_with(b"-ERR no recording"),
+        "{}",
+        other.escape_ascii()
+    );
 }
 
 #[test]

@@ -109,6 +109,19 @@ fn logins_keep_user_without_password() {
             ],
         ),
         (
+            Protocol::Smtp,
+            vec![
+                b"AUTH PLAIN AGFwcABnZWhlaW0=\r\n".to_vec(),
+                b"Z2VoZWlt\r\n".to_vec(),
+                b"RSET\r\n".to_vec(),
+            ],
+            vec![
+                b"AUTH PLAIN redactedx0000xx=\r\n".to_vec(),
+                b"redacted-0000\r\n".to_vec(),
+                b"RSET\r\n".to_vec(),
+            ],
+        ),
+        (
             Protocol::Mongo,
             vec![op_msg(&bson(&[
                 ("saslStart", "1"),

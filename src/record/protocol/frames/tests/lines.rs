@@ -1,9 +1,12 @@
-//! Protocols of lines: memcached.
+//! Protocols of lines: memcached and SMTP.
 
 use pretty_assertions::assert_eq;
 
 use super::{answered, told, turn};
-use crate::protocol::frames::split;
+use crate::call::Protocol;
+use crate::protocol::dissector::parts_of;
+use crate::protocol::frames::{credentials, mail, split};
+use crate::protocol::words;
 
 #[test]
 fn quiet_commands_of_memcached_have_no_answers() {
@@ -19,7 +22,7 @@ fn quiet_commands_of_memcached_have_no_answers() {
     ]);
     let expected = vec![
         answered("memcached", "get a", &["END\\r\\n"]),
-        answered("memcached", "set a 0 0 noreply ", &[]),
+        answered("memcached", "set a 0 0 noreply", &[]),
         answered("memcached", "set n 0 9 1", &["STORED\\r\\n"]),
         answered(
             "memcached",
@@ -79,5 +82,98 @@ fn other_line_protocols_are_not_memcached() {
     for (asked, said) in cases {
         let turns = vec![turn(1, 0, asked, &[(said, None)])];
         assert_eq!(split(turns.clone()), turns);
+    }
+}
+
+/// A mail with these names of its own.
+fn mail_named(id: &str, boundary: &str, date: &str) -> Vec<u8> {
+    let mail = format!(
+        "From: a@example.com\r\nMessage-ID:\r\n <{id}@host>\r\nDate: {date}\r\n\
+         Content-Type: multipart/mixed;\r\n boundary=\"{boundary}\"\r\n\r\n--{boundary}\r\n\
+         Content-ID: <{id}.1@host>\r\n\r\ncid:=\r\n{id}.1=\r\n@host\r\n--{boundary}--\r\n.\r\n"
+    );
+    mail.into_bytes()
+}
+
+#[test]
+fn mail_after_data_is_one_call() {
+    let mail = mail_named("1234", "=======1==", "today");
+    let calls = split(vec![
+        turn(1, 0, b"", &[(b"220 host ESMTP\r\n", None)]),
+        turn(1, 5, b"ehlo me\r\n", &[(b"250-host\r\n250 HELP\r\n", None)]),
+        turn(
+            1,
+            9,
+            b"mail FROM:<a@b> size=9\r\nRCPT TO:<c@d>\r\nDATA\r\n",
+            &[(b"250 OK\r\n250 OK\r\n354 go\r\n", None)],
+        ),
+        turn(1, 12, &mail, &[(b"250 queued\r\n", None)]),
+        turn(1, 15, b"QUIT\r\n", &[(b"221 bye\r\n", None)]),
+    ]);
+    let text = words::text(Protocol::Smtp, &mail);
+    let expected = vec![
+        answered("SMTP", "", &["220 host ESMTP\\r\\n"]),
+        answered("SMTP", "EHLO", &["250-host\\r\\n250 HELP\\r\\n"]),
+        answered("SMTP", "MAIL FROM:<a@b>", &["250 OK\\r\\n"]),
+        answered("SMTP", "RCPT TO:<c@d>", &["250 OK\\r\\n"]),
+        answered("SMTP", "DATA", &["354 go\\r\\n"]),
+        answered("SMTP", &text, &["250 queued\\r\\n"]),
+        answered("SMTP", "QUIT", &["221 bye\\r\\n"]),
+    ];
+    assert_eq!(told(calls), expected);
+}
+
+#[test]
+fn command_after_refused_data_is_no_mail() {
+    let asked = b"DATA\r\nrset\r\nBDAT 4 LAST\r\na\r\n.DATA\r\n.\r\n";
+    let said = b"503 no\r\n250 OK\r\n250 OK\r\n354 go\r\n250 OK\r\n";
+    let calls = split(vec![
+        turn(1, 0, b"", &[(b"220 host\r\n", None)]),
+        turn(1, 5, b"HELO me\r\n", &[(b"250 host\r\n", None)]),
+        turn(1, 9, asked, &[(said, None)]),
+    ]);
+    let expected = vec![
+        answered("SMTP", "", &["220 host\\r\\n"]),
+        answered("SMTP", "HELO", &["250 host\\r\\n"]),
+        answered("SMTP", "DATA", &["503 no\\r\\n"]),
+        answered("SMTP", "RSET", &["250 OK\\r\\n"]),
+        answered("SMTP", "BDAT LAST a .", &["250 OK\\r\\n"]),
+        answered("SMTP", "DATA", &["354 go\\r\\n"]),
+        answered("SMTP", "", &["250 OK\\r\\n"]),
+    ];
+    assert_eq!(told(calls), expected);
+}
+
+#[test]
+fn mails_with_other_names_of_their_own_are_equal() {
+    let one = mail_named("1795820000.1.22", "===============1==", "Mon, 30 Nov 2026");
+    let other = mail_named(
+        "1795829999.77.333",
+        "===============2222==",
+        "Tue, 1 Dec 2026",
+    );
+    let parts = |mail: &[u8]| parts_of(Protocol::Smtp, mail).expect("is a mail");
+    assert_eq!(parts(&one), parts(&other));
+
+    let mut answer = b"250 OK as <1795820000.1.22@host>\r\n".to_vec();
+    mail::put_message_id(&one, &other, &mut answer);
+    assert_eq!(answer, b"250 OK as <1795829999.77.333@host>\r\n");
+}
+
+#[test]
+fn credentials_of_smtp_are_the_answers_to_challenges() {
+    let cases: [(&[u8], Option<&[u8]>); 8] = [
+        (b"AUTH PLAIN AGEAYg==\r\n", Some(b"AGEAYg==")),
+        (b"auth login\r\n", None),
+        (b"cGFzcw==\r\n", Some(b"cGFzcw==")),
+        (b"quit\r\n", None),
+        (b"*\r\n", None),
+        (b".\r\n", None),
+        (b"MAIL FROM:<a@b>\r\n", None),
+        (b"word\r\n\r\n.\r\n", None),
+    ];
+    for (line, expected) in cases {
+        let found = credentials(line).map(|at| &line[at]);
+        assert_eq!(found, expected, "{}", line.escape_ascii());
     }
 }
