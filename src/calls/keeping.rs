@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::iter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use replay_base::budget::{Room, Share};
@@ -13,9 +13,10 @@ use replay_files::fs::{self, CallWriter};
 use replay_files::policy::Policy;
 
 use super::{CallsError, sets};
+use replay_record::matching::{Worker, Workers};
 use replay_record::naming::set_name;
 use replay_record::redact::Secrets;
-use replay_record::store::{self, BodyFiles, CommandMark, FileError, Head, Problem};
+use replay_record::store::{self, BodyFiles, CommandMark, FileError, Head, Mappings, Problem};
 use replay_record::{Content, DeclaredNoise, Exchange, Noise, Recording};
 
 /// Memory for reading a file of recorded calls, as a multiple of its size: its bytes, its calls and
@@ -58,6 +59,8 @@ pub(crate) struct NewSet<'a> {
     pub head: Head,
     /// Recordings of the set that the new one replaces.
     pub earlier: Vec<Recording>,
+    /// Workers that made the new calls.
+    pub workers: &'a Workers,
 }
 
 /// Writes calls as a new set. Earlier recordings and their head, if any, are copied first, so that
@@ -79,7 +82,7 @@ pub(crate) fn keep(
         .map(|secrets| secrets.calls(&mut exchanges))
         .unwrap_or_default();
     let keep_secrets = secrets.is_none();
-    let recordings = append_recordings(set.earlier, exchanges);
+    let recordings = append_recordings(set.earlier, exchanges, set.workers);
     let before = recordings.len();
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -99,6 +102,7 @@ pub(crate) fn keep(
             }));
         }
     };
+    let mappings = Mappings::of(&recordings);
     let exchanges: Vec<Exchange> = recordings
         .into_iter()
         .map(|recording| recording.exchange)
@@ -119,7 +123,7 @@ pub(crate) fn keep(
             taken.insert(name);
         };
         // The file that refers to the others is written last, as a mark of a complete set.
-        let write = |path, bytes| {
+        let write = |path: &str, bytes: &[u8]| {
             let file = sets::SetFile {
                 path,
                 bytes,
@@ -129,6 +133,9 @@ pub(crate) fn keep(
         };
         for (path, bytes) in apart.files() {
             write(path, bytes)?;
+        }
+        if let Some(mappings) = &mappings {
+            write(sets::MAPPINGS_FILE, mappings.write(&name).as_bytes())?;
         }
         let path = write(sets::MOCK_FILES[0], &bytes)?;
         Ok((path, name))
@@ -149,6 +156,8 @@ pub(crate) fn keep(
             else {
                 let name = choose(&BTreeSet::new());
                 let mut files = apart.into_files();
+                let text = mappings.map(|mappings| mappings.write(&name).into_bytes());
+                files.extend(text.map(|text| (sets::MAPPINGS_FILE.to_owned(), text)));
                 files.push((sets::MOCK_FILES[0].to_owned(), bytes));
                 return Err(Box::new(NotKept {
                     reason,
@@ -201,7 +210,15 @@ fn serialize_set(
 }
 
 /// Appends calls to earlier recordings, with new connection numbers.
-fn append_recordings(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) -> Vec<Recording> {
+fn append_recordings(
+    mut earlier: Vec<Recording>,
+    mut exchanges: Vec<Exchange>,
+    workers: &Workers,
+) -> Vec<Recording> {
+    let made_by = exchanges
+        .iter()
+        .map(|call| workers.at(call.connection, call.sent_at));
+    let made_by: Vec<Worker> = made_by.collect();
     let last = earlier
         .iter()
         .map(|recording| recording.exchange.connection)
@@ -213,7 +230,11 @@ fn append_recordings(mut earlier: Vec<Recording>, mut exchanges: Vec<Exchange>) 
     {
         exchange.connection = exchange.connection.saturating_add(last);
     }
-    earlier.extend(Recording::number(exchanges));
+    let new = Recording::number(exchanges).into_iter().zip(made_by);
+    earlier.extend(new.map(|(recording, worker)| Recording {
+        worker,
+        ..recording
+    }));
     earlier
 }
 
@@ -357,7 +378,8 @@ pub(crate) fn load(
     if let Some(exhausted) = short.take() {
         return Err(exhausted.into());
     }
-    let calls = read?;
+    let mut calls = read?;
+    let unmapped = map_tests(policy, directory, name, &mut calls.recordings);
     let mut noise = Noise::default();
     let broken = |problem, whole| FileError::Broken {
         file: file.clone(),
@@ -381,6 +403,7 @@ pub(crate) fn load(
         }
     }
     let torn = calls.torn.map(|problem| format!("{file}:{problem}"));
+    let torn = torn.or(unmapped);
     Ok(Some(Loaded {
         recordings: calls.recordings,
         noise,
@@ -388,4 +411,22 @@ pub(crate) fn load(
         torn,
         share: share.into_inner(),
     }))
+}
+
+/// Assigns the calls of a set to their tests, if it names them. Returns the fault of a file that
+/// could not be read: without it the tests are only not told apart.
+fn map_tests(
+    policy: &Policy,
+    directory: &str,
+    name: &str,
+    recordings: &mut [Recording],
+) -> Option<String> {
+    let path = Path::new(directory).join(name).join(sets::MAPPINGS_FILE);
+    let opened = policy.read(&path).ok()?;
+    let read = sets::bytes(&opened).map_err(|error| error.to_string());
+    let read = read.and_then(|bytes| {
+        store::read_mappings(&bytes, recordings).map_err(|problem| problem.to_string())
+    });
+    read.err()
+        .map(|problem| format!("{}:{problem}", path.display()))
 }

@@ -10,8 +10,8 @@ use replay_base::budget::Account;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use replay_sandbox::exec::{
-    Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, Slots,
-    Stage, title,
+    Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, PROXY_PORT,
+    Slots, Stage, title,
 };
 use replay_sandbox::{Dial, Scratch};
 
@@ -31,6 +31,9 @@ const WITHOUT_NEWS: [(&str, &str); 3] = [
     ("NO_UPDATE_NOTIFIER", "1"),
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
 ];
+
+/// Variable with the address at which tests are announced, as Keploy has it.
+const AGENT: &str = "KEPLOY_MOCK_AGENT";
 
 /// Server resources shared by all runs.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +143,8 @@ pub(crate) fn run(
     let trust = Trust::show(place, &authority, ground.roots).map_err(step)?;
     let mut variables = trust.environment().map_err(step)?;
     variables.extend(WITHOUT_NEWS.map(|(name, value)| (name.into(), value.into())));
+    let agent = format!("http://127.0.0.1:{PROXY_PORT}");
+    variables.push((AGENT.into(), agent.into()));
     let proxy_only = run.isolation == Isolation::Env;
     if proxy_only {
         with_java_proxy(&mut variables);

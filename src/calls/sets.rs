@@ -20,6 +20,8 @@ const SET_ROOM_BYTES: usize = 64 * 1024;
 
 /// File names of a set; new sets use the first.
 pub(crate) const MOCK_FILES: [&str; 2] = ["mocks.yaml", "mocks.yml"];
+/// File of a set that assigns its calls to tests.
+pub(crate) const MAPPINGS_FILE: &str = "mappings.yaml";
 /// Default directory of mock sets, relative to the project directory.
 pub(crate) const DEFAULT_DIRECTORY: &str = "./keploy";
 

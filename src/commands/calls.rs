@@ -338,6 +338,7 @@ fn record(
         folder: &folder,
         head,
         earlier: Vec::new(),
+        workers: &ran.recorded.workers,
     };
     let kept = keep(policy, writer, path, set, exchanges, rules);
     let (kept, exchanges) = kept.or_else(|lost| rescue(here, path, count, *lost))?;
@@ -469,6 +470,7 @@ fn test(
             folder: &folder,
             head: loaded.head,
             earlier,
+            workers: &ran.recorded.workers,
         };
         let kept = keep(policy, writer, path, set, new, Some(&rules));
         let (kept, _) = kept.or_else(|lost| rescue(here, path, count, *lost))?;

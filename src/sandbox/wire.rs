@@ -188,7 +188,8 @@ pub struct Guard {
     pub pinned: Vec<RawString>,
 }
 
-/// Placeholder for a port that only the supervisor of the command knows.
+/// Placeholder for the port at which the server receives connections of the command. The supervisor
+/// replaces it in the values of the request's variables.
 pub const PROXY_PORT: &str = "{proxy port}";
 
 /// Connections that the supervisor makes for the server, in the command's network.
@@ -215,8 +216,7 @@ pub struct Intercept {
     /// `true` if a certificate bundle is attached. It replaces the system's bundle where a command
     /// has its own root.
     pub bundle: bool,
-    /// `true` if no call is redirected: the command only learns the port of a TCP proxy socket. The
-    /// port replaces [`PROXY_PORT`] in the values of the request's variables.
+    /// `true` if no call is redirected: the command only learns the port of a TCP proxy socket.
     pub proxy_only: bool,
 }
 

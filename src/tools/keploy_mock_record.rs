@@ -163,6 +163,7 @@ fn record(
             ..Head::default()
         },
         earlier: Vec::new(),
+        workers: &ran.recorded.workers,
     };
     // The calls of a cancelled application are stored, too.
     let kept = keep(

@@ -327,6 +327,13 @@ pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         "reads were repeated",
         more_often,
     );
+    let others = ran
+        .report
+        .iter()
+        .map(|report| report.of_other_workers)
+        .sum();
+    let worker = " answered with what another test got when it was recorded";
+    add(others, "call was", "calls were", worker);
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(
         more.datagrams_refused,

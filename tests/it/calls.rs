@@ -17,6 +17,7 @@ mod refused;
 mod silent;
 mod slow;
 mod tools;
+mod workers;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -99,6 +99,7 @@ fn attempt(flow: Flow) -> Attempt {
         key: flow.mark.key(),
         to: flow.to,
         by: flow.by,
+        caller: flow.caller,
     }
 }
 

@@ -15,6 +15,7 @@ use super::key::{self, Key, Question};
 use super::queue::{Queue, QueueChoice};
 use super::report::Miss;
 use super::volatile_values::{ValueBlanker, VolatileValue};
+use super::workers::Worker;
 use crate::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::protocol::part_list::Part;
 use crate::protocol::registry;
@@ -94,6 +95,8 @@ impl Recordings {
         before: &ConnectionState,
     ) -> Result<FoundAnswer, LookupMiss> {
         let mut unfound = LookupMiss::default();
+        let connection = question.exchange.connection;
+        let worker = self.workers.at(connection, SystemTime::now());
         for (target, named) in targets(question.exchange) {
             for (bare, noise) in self.keys(question, &target, named, before) {
                 let selection = self.selection(bare);
@@ -111,11 +114,11 @@ impl Recordings {
                 }
                 let fits = |index: usize| limits.permit(index);
                 let is_reduced = !noise.is_empty();
-                if let Some(taken) = queue.take(&self.entries, before, is_reduced, fits) {
+                if let Some(taken) = queue.take(&self.entries, before, is_reduced, &worker, fits) {
                     if noise.is_empty() {
                         self.pairs.keep(&self.entries[taken.index].volatile);
                     }
-                    return Ok(self.serve(question, queue, taken));
+                    return Ok(self.serve(question, queue, taken, &worker));
                 }
                 if !queue.has(&self.entries, &before.done) {
                     unfound.alike = unfound.alike.or(queue.entries.first().copied());
@@ -134,7 +137,7 @@ impl Recordings {
         if unfound.used.is_some() {
             return Err(unfound);
         }
-        self.look_up_volatile(question, before, &mut unfound)
+        self.look_up_volatile(question, before, &worker, &mut unfound)
             .ok_or(unfound)
     }
 
@@ -143,6 +146,7 @@ impl Recordings {
         &self,
         question: &Question<'_>,
         before: &ConnectionState,
+        worker: &Worker,
         unfound: &mut LookupMiss,
     ) -> Option<FoundAnswer> {
         let asked = question.exchange;
@@ -164,7 +168,7 @@ impl Recordings {
                         &values,
                     )
             };
-            let Some(taken) = queue.take(&self.entries, before, false, fits) else {
+            let Some(taken) = queue.take(&self.entries, before, false, worker, fits) else {
                 let is_after =
                     |index: &usize| queue.is_after(&self.entries[*index].done, &before.done);
                 let fitting = queue
@@ -181,15 +185,24 @@ impl Recordings {
             };
             let entry = &self.entries[taken.index];
             self.pairs.pair(&entry.name, &entry.volatile, &values);
-            Some(self.serve(question, queue, taken))
+            Some(self.serve(question, queue, taken, worker))
         });
         // It differs only in such values, but they belong to another object.
         unfound.alike = unfound.alike.or(other.filter(|_| unfound.used.is_none()));
         found
     }
 
-    fn serve(&self, question: &Question<'_>, queue: &Queue, taken: QueueChoice) -> FoundAnswer {
+    fn serve(
+        &self,
+        question: &Question<'_>,
+        queue: &Queue,
+        taken: QueueChoice,
+        worker: &Worker,
+    ) -> FoundAnswer {
         let entry = &self.entries[taken.index];
+        if queue.has_several_answers() && worker.is_other(&entry.worker) {
+            self.of_other_workers.fetch_add(1, Ordering::Relaxed);
+        }
         let _ = entry.used_at.set(Instant::now());
         entry.used.store(true, Ordering::Release);
         self.turns.send_replace(());

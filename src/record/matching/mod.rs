@@ -22,6 +22,7 @@ mod queue;
 mod report;
 mod timing;
 mod volatile_values;
+mod workers;
 
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ use report::MissList;
 pub use report::{ClosestRecording, Miss, Report, UnusedRecording, Why};
 pub(crate) use timing::join_pieces;
 use volatile_values::{ValueBlanker, ValuePairs, VolatileValue};
+pub use workers::{Worker, Workers};
 
 use crate::call::{Content, Exchange, Protocol, Refusal, Side, Target};
 use crate::protocol::part_list::Part;
@@ -66,6 +68,8 @@ pub struct Recording {
     /// `true` if its target comes from the request alone, as in files without the actual
     /// destination.
     pub named: bool,
+    /// Test that made the call.
+    pub worker: Worker,
 }
 
 impl Recording {
@@ -80,6 +84,7 @@ impl Recording {
                 exchange,
                 noise: None,
                 named: false,
+                worker: Worker::default(),
             });
         named.collect()
     }
@@ -94,6 +99,7 @@ struct Entry {
     credentials: Vec<Part>,
     reusable: bool,
     named: bool,
+    worker: Worker,
     /// State of its connection before it.
     done: Arc<EffectDigests>,
     volatile: Vec<VolatileValue>,
@@ -153,6 +159,9 @@ pub struct Recordings {
     refused: AtomicU64,
     unanswered: AtomicU64,
     others: Mutex<BTreeMap<String, u64>>,
+    /// Workers of this run.
+    workers: Arc<Workers>,
+    of_other_workers: AtomicU64,
     /// `true` if misses go to the real servers, where possible.
     passes_on: bool,
     missed: Mutex<MissList>,
@@ -208,6 +217,11 @@ impl Recordings {
     #[must_use]
     pub fn passing_on(self, passes_on: bool) -> Self {
         Self { passes_on, ..self }
+    }
+
+    /// Returns the workers of this run.
+    pub fn workers(&self) -> &Arc<Workers> {
+        &self.workers
     }
 
     fn choose(&mut self, ways: &[PartialKey]) {
@@ -339,6 +353,7 @@ impl Recordings {
             // Resolvers repeat name lookups.
             reusable: recording.reusable || is_session || protocol == Protocol::Dns,
             named: recording.named,
+            worker: recording.worker,
             done: Arc::clone(&before.done),
             volatile: Vec::new(),
             used: AtomicBool::new(is_aborted),
@@ -458,6 +473,7 @@ impl Recordings {
         Report {
             replayed: self.replayed.load(Ordering::Relaxed),
             again: self.again.load(Ordering::Relaxed),
+            of_other_workers: self.of_other_workers.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
             unanswered: self.unanswered.load(Ordering::Relaxed),
             others: self

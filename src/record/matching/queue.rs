@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::Entry;
 use super::history::{self, ConnectionState, EffectDigests};
+use super::workers::Worker;
 use crate::call::{Content, Exchange, Protocol, Side, Target};
 use crate::protocol::mysql;
 
@@ -85,8 +86,10 @@ impl Queue {
             ..
         }: &ConnectionState,
         without: bool,
+        worker: &Worker,
         fits: impl Fn(usize) -> bool,
     ) -> Option<QueueChoice> {
+        let rank = |index: &usize| worker.rank(&entries[*index].worker);
         let is_given = |index: &usize| entries[*index].given.load(Ordering::Relaxed);
         let from = self.given.load(Ordering::Relaxed);
         let skipped = self.entries[from..]
@@ -123,16 +126,18 @@ impl Queue {
         let is_now = |index: &usize| {
             self.choosing.is_some() && entries[*index].is_between_writes(entries) && is_one(index)
         };
-        let now = left().find(|(_, index)| is_now(index));
-        for (at, index) in now
-            .into_iter()
-            .chain(left().filter(|(_, index)| is_one(index)))
-        {
+        let ranked = (0..Worker::RANKS).flat_map(|wanted| {
+            let of_rank = move || left().filter(move |(_, index)| rank(index) == wanted);
+            let now = of_rank().find(|(_, index)| is_now(index));
+            now.into_iter()
+                .chain(of_rank().filter(|(_, index)| is_one(index)))
+        });
+        for (at, index) in ranked {
             let entry = &entries[*index];
             let last = self.entries[..at]
                 .iter()
                 .rev()
-                .filter(|index| is_given(index))
+                .filter(|last| is_given(last) && rank(last) <= rank(index))
                 .find(answers_again);
             if let Some(last) =
                 last.filter(|last| repeats && is_before_writes(&entries[**last..*index]))
@@ -149,11 +154,17 @@ impl Queue {
                 });
             }
         }
-        let again = self.entries.iter().rev().find(answers_again)?;
+        let all_again = self.entries.iter().rev().filter(answers_again);
+        let again = all_again.min_by_key(|index| rank(index))?;
         (repeats || entries[*again].reusable).then_some(QueueChoice {
             index: *again,
             is_again: true,
         })
+    }
+
+    /// Returns true if it matters which recording is taken.
+    pub(super) fn has_several_answers(&self) -> bool {
+        self.choosing.is_some()
     }
 
     pub(super) fn has(&self, entries: &[Entry], done: &EffectDigests) -> bool {

@@ -103,6 +103,9 @@ pub struct Report {
     /// Reads among them that were requested more often than recorded, and got their last answer
     /// again.
     pub again: u64,
+    /// Calls of one worker or test that got what another one got in the recording, where the
+    /// answers differ.
+    pub of_other_workers: u64,
     /// Connections that were refused as in their recording.
     pub refused: u64,
     /// Connections that were not answered, as in their recording.

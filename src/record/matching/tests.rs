@@ -9,6 +9,7 @@ mod own_values;
 mod random;
 mod timing;
 mod turns;
+mod workers;
 
 use std::sync::Barrier;
 use std::thread;

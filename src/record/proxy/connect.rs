@@ -68,13 +68,14 @@ impl Attempts {
         attempt: Attempt,
         dialed: Option<OwnedFd>,
     ) {
-        if nameserver::is_nameserver(attempt.to) {
+        if nameserver::is_nameserver(attempt.to) || self.shared.is_agent(attempt.to) {
             self.shared.wires.decide(attempt.key, None);
             return;
         }
+        let key = attempt.key;
         let (decided, dialing) = decide(&self.shared, attempt);
         if let Some(server) = dialed {
-            self.keep(attempt.key, decided);
+            self.keep(key, decided);
             if let Some(request) = dialing {
                 let _entered = runtime.enter();
                 match Stream::socket(server, request.descriptor) {
@@ -90,11 +91,11 @@ impl Attempts {
             None
         };
         // A refused connection may still arrive if the program could not wait.
-        self.keep(attempt.key, decided);
+        self.keep(key, decided);
         if let Some(dialing) = dialing {
-            runtime.spawn(dial(dialing, Some(attempt.key)));
+            runtime.spawn(dial(dialing, Some(key)));
         } else {
-            self.shared.wires.decide(attempt.key, errno);
+            self.shared.wires.decide(key, errno);
         }
     }
 
@@ -130,6 +131,9 @@ struct DialRequest {
 fn decide(shared: &Arc<Hub>, attempt: Attempt) -> (DecidedConnection, Option<DialRequest>) {
     let refused = |errno| ((Decision::Refused(errno), Share::default()), None);
     let (link, nth) = shared.link(shared.target(attempt.to));
+    if shared.agent.is_some() {
+        shared.workers.connected(link.connection, attempt.caller);
+    }
     let mut context = Context {
         keep: false,
         link,

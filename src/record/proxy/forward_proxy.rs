@@ -10,24 +10,32 @@ use super::context::Context;
 use super::requests::Requests;
 use super::session::Hub;
 use super::stream::Stream;
-use super::{Mode, miss, record, replay, upstream};
-use crate::call::Target;
+use super::{Mode, agent, miss, record, replay, upstream};
 use crate::http::h1;
 
-pub(super) async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
-    // Requests without a target go nowhere.
-    let (link, nth) = shared.link(Target {
-        host: String::new(),
-        port: 0,
-    });
-    let keep = matches!(shared.mode, Mode::Record);
-    let context = Context {
-        keep,
+/// Returns the context of a connection to this proxy. Requests without a target are for the proxy
+/// itself.
+fn context(shared: Arc<Hub>) -> Context {
+    let (link, nth) = shared.link(shared.agent.clone().unwrap_or_else(|| agent::address(0)));
+    Context {
+        keep: matches!(shared.mode, Mode::Record),
         link,
         nth,
         by: ProgramName::default(),
         shared,
-    };
+    }
+}
+
+/// Answers requests for this proxy itself, and no others.
+pub(super) async fn serve_own(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
+    let context = context(shared);
+    // The parser answers those for the proxy.
+    let _ = Requests::new(&context).next(&context, &mut client).await?;
+    Ok(())
+}
+
+pub(super) async fn serve(shared: Arc<Hub>, mut client: Stream) -> io::Result<()> {
+    let context = context(shared);
     if let Mode::Replay { replay: from, .. } = context.shared.mode.clone() {
         return replay::http1(context, from, client).await;
     }

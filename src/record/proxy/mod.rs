@@ -4,6 +4,7 @@
 //! The proxy has its own runtime, so the rest of the program can use blocking threads. Each
 //! connection is a task; a failure or panic ends only that connection.
 
+mod agent;
 mod connect;
 mod context;
 mod datagrams;
@@ -48,7 +49,7 @@ use replay_base::budget::{Account, Share};
 use replay_base::limits::{
     MAX_RECORDED_CONNECTIONS, MAX_RESOLVE_THREADS, PROXY_END_MS, RECORDED_CONNECTION_BYTES,
 };
-use replay_sandbox::intercept::{Datagrams, ProgramName};
+use replay_sandbox::intercept::{Caller, Datagrams, ProgramName};
 use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -76,13 +77,14 @@ pub use crate::protocol::mysql::login::PasswordSubstitution;
 /// that was not used for longest.
 const MAX_DATAGRAM_ASSOCIATIONS: usize = 1024;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// Identifier, unique among concurrent attempts.
     pub key: u64,
     pub to: SocketAddr,
     /// Program that connects.
     pub by: ProgramName,
+    pub caller: Caller,
 }
 
 /// Receiver of a dial's result, see [`Wires::dial`]; dropped if the caller is gone.
@@ -248,7 +250,11 @@ impl Proxy {
             None => own_runtime().map(|own| (own.handle().clone(), Some(own)))?,
         };
         let (stop, stopped) = watch::channel(false);
-        let shared = Hub::new(wires, mode, authority, verifier, stopped, account);
+        let mut shared = Hub::new(wires, mode, authority, verifier, stopped, account);
+        let mut entrances = sockets.tcp.iter().chain(&sockets.forward);
+        let port = entrances.next().map(TcpListener::local_addr);
+        let agent = port.transpose()?.map(|at| agent::address(at.port()));
+        shared.agent = agent.filter(|_| !matches!(shared.mode, Mode::Pass));
         let attempts = Arc::new(Attempts::new(shared));
         let (give, given) = mpsc::unbounded_channel();
         let mut sources = vec![(ConnectionSource::HandedOver(given), false)];
@@ -520,6 +526,7 @@ fn count_panic(shared: &Hub, ended: &Result<(), JoinError>) {
 enum Purpose {
     Requests,
     Names,
+    Agent,
     Decided(Decision),
 }
 
@@ -541,6 +548,9 @@ fn purpose(
     if nameserver::is_nameserver(attempt.to) {
         return Some((Purpose::Names, shared.descriptors(1).ok()?));
     }
+    if shared.is_agent(attempt.to) {
+        return Some((Purpose::Agent, shared.descriptors(1).ok()?));
+    }
     match attempts.decision(attempt) {
         (Decision::Refused(_), _) => None,
         (decision, descriptor) => Some((Purpose::Decided(decision), descriptor)),
@@ -558,6 +568,7 @@ async fn serve_one(
     match purpose {
         Purpose::Requests => forward_proxy::serve(shared, client).await,
         Purpose::Names => nameserver::serve_tcp(shared, client).await,
+        Purpose::Agent => forward_proxy::serve_own(shared, client).await,
         Purpose::Decided(Decision::Played(context, replay)) => {
             replay::serve(context, replay, client).await
         }

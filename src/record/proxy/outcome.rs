@@ -1,18 +1,22 @@
 //! Result of a recording or a replay: calls, notes and counts.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use replay_base::budget::Share;
 use replay_base::limits::MAX_RECORDING_BYTES;
 
 use crate::call::{Exchange, Target};
+use crate::matching::Workers;
 use replay_network::upstream_proxy::ProxyError;
 
 #[derive(Debug, Default)]
 pub struct Recorded {
     /// Calls in the order of sending.
     pub exchanges: Vec<Exchange>,
+    /// Workers that made the calls.
+    pub workers: Arc<Workers>,
     /// Targets that refused connections; incomplete if there are very many.
     pub refused: Vec<Target>,
     /// Targets whose connections timed out; incomplete likewise.

@@ -5,9 +5,10 @@ use std::io;
 use replay_base::budget::Share;
 use tokio::io::AsyncWriteExt as _;
 
+use super::agent;
 use super::context::{Context, TOO_LONG};
 use super::stream::Stream;
-use crate::http::h1::{Malformed, ReceivedRequest, RequestParser, RequestStep};
+use crate::http::h1::{self, Malformed, ReceivedRequest, RequestParser, RequestStep};
 
 pub(super) struct Requests {
     parser: RequestParser,
@@ -34,6 +35,18 @@ impl Requests {
     ) -> io::Result<Result<Box<ReceivedRequest>, Option<&'static str>>> {
         loop {
             match self.parser.next() {
+                Ok(Some(RequestStep::Answer(asked)))
+                    if asked.tunnel.is_none()
+                        && context.shared.agent.as_ref() == Some(&asked.target) =>
+                {
+                    let answer = agent::answer(context, &asked);
+                    let rendered = h1::render(&asked.request, &answer);
+                    client.write_response(rendered).await?;
+                    if h1::closes(&asked.request, &answer) {
+                        client.shutdown().await?;
+                        return Ok(Err(None));
+                    }
+                }
                 Ok(Some(RequestStep::Answer(asked))) => return Ok(Ok(asked)),
                 Ok(Some(RequestStep::Continue)) => say(client, "100 Continue\r\n\r\n").await?,
                 Ok(None) => {

@@ -19,7 +19,7 @@ use super::judging::PendingVerdicts;
 use super::stream::Stream;
 use super::{Counts, Mode, Note, OnMiss, Recorded, Wires};
 use crate::call::{Content, Exchange, Link, Refusal, Target};
-use crate::matching::join_pieces;
+use crate::matching::{Workers, join_pieces};
 use crate::net::ca::Authority;
 use crate::net::dns::{FakeNames, is_fake};
 use crate::protocol::frames;
@@ -50,6 +50,10 @@ pub(super) struct Hub {
     pub authority: Arc<Authority>,
     pub verifier: Arc<Verifier>,
     pub names: FakeNames,
+    /// Callers of the connections, and their tests.
+    pub workers: Arc<Workers>,
+    /// Address at which tests are announced; `None` if nothing is recorded or replayed.
+    pub agent: Option<Target>,
     /// Becomes true when the proxy stops.
     pub stop: watch::Receiver<bool>,
     pub judging: Arc<PendingVerdicts>,
@@ -121,10 +125,16 @@ impl Hub {
         stop: watch::Receiver<bool>,
         account: Account,
     ) -> Self {
+        let workers = match &mode {
+            Mode::Replay { replay, .. } => Arc::clone(replay.book.workers()),
+            Mode::Pass | Mode::Record => Arc::default(),
+        };
         Self {
             wires,
             account,
             mode,
+            workers,
+            agent: None,
             authority,
             verifier,
             names: FakeNames::default(),
@@ -282,6 +292,7 @@ impl Hub {
         );
         Recorded {
             exchanges,
+            workers: Arc::clone(&self.workers),
             refused,
             unanswered,
             notes: kept.notes,
@@ -299,6 +310,11 @@ impl Hub {
             host,
             port: to.port(),
         }
+    }
+
+    /// Returns true if tests are announced at this address.
+    pub(super) fn is_agent(&self, to: SocketAddr) -> bool {
+        self.agent.as_ref() == Some(&self.target(to))
     }
 
     /// Returns the handling of calls without a recording: `None` if they fail, else they are

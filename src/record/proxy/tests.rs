@@ -68,6 +68,7 @@ impl Wires for Net {
                 key: 0,
                 to: *to,
                 by: ProgramName::default(),
+                caller: Caller::default(),
             })
     }
 

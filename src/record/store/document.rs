@@ -6,7 +6,7 @@ use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node};
 use super::{BodyFiles, BodyLoader, Problem, databases, dns, emit, grpc, http};
 use crate::call::{Content, End, Exchange, Refusal, Target};
-use crate::matching::{DeclaredNoise, Recording};
+use crate::matching::{DeclaredNoise, Recording, Worker};
 
 pub(super) const VERSION: &str = "api.keploy.io/v1beta1";
 
@@ -162,6 +162,7 @@ pub(super) fn read(root: &Node, bodies: BodyLoader<'_>) -> Result<Recording, Pro
             reusable,
             noise,
             named,
+            worker: Worker::default(),
         })
     })
 }
@@ -185,21 +186,25 @@ fn target(content: &Content, metadata: &Metadata) -> (Target, bool) {
     }
 }
 
+/// Returns the kind of a document.
+pub(super) fn kind(content: &Content) -> &'static str {
+    match content {
+        Content::Http(http) => http::kind(http),
+        Content::Grpc(_) => "gRPC",
+        Content::Dns(_) => "DNS",
+        Content::Wire(protocol, _) => databases::kind(*protocol),
+    }
+}
+
 /// Appends the document of a call, without the separator line. Large bodies go into separate files.
 pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut String) {
     let exchange = &recording.exchange;
     let mut metadata = metadata_of(recording);
-    let (kind, parts) = match &exchange.content {
-        Content::Http(http) => (
-            http::kind(http),
-            http::write(http, exchange, &mut metadata, apart),
-        ),
-        Content::Grpc(http) => ("gRPC", grpc::write(http, exchange, &mut metadata, apart)),
-        Content::Dns(dns) => ("DNS", dns::write(dns)),
-        Content::Wire(protocol, wire) => (
-            databases::kind(*protocol),
-            databases::write(*protocol, wire, &mut metadata, apart),
-        ),
+    let parts = match &exchange.content {
+        Content::Http(http) => http::write(http, exchange, &mut metadata, apart),
+        Content::Grpc(http) => grpc::write(http, exchange, &mut metadata, apart),
+        Content::Dns(dns) => dns::write(dns),
+        Content::Wire(protocol, wire) => databases::write(*protocol, wire, &mut metadata, apart),
     };
     let texts: Members = metadata
         .0
@@ -212,7 +217,7 @@ pub(super) fn write(recording: &Recording, apart: &mut BodyFiles, out: &mut Stri
     spec.put("resTimestampMock", exchange.answered_at);
     let mut document = Members::from_iter([
         ("version", VERSION),
-        ("kind", kind),
+        ("kind", kind(&exchange.content)),
         ("name", recording.name.as_str()),
     ]);
     document.put("spec", spec);

@@ -14,6 +14,7 @@ mod format3;
 mod grpc;
 mod head;
 mod http;
+mod mappings;
 mod metadata;
 mod node;
 mod noise;
@@ -26,6 +27,7 @@ use std::fmt;
 
 pub use bodies::{BodyFiles, BodyLoader, BodyRef};
 pub use head::{COMMAND_WITHIN_BYTES, CommandMark, Head};
+pub use mappings::{Mappings, read_mappings};
 
 use head::Origin;
 use replay_base::limits::MAX_CALLS_FILE_BYTES;

@@ -124,6 +124,7 @@ fn keploy_http_call_is_read() {
         reusable,
         noise,
         named,
+        worker: _,
     } = call("http", 0);
     assert_eq!((name.as_str(), reusable, named), ("mock-0", false, true));
     let noise = noise.unwrap();

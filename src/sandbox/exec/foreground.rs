@@ -67,8 +67,8 @@ pub struct Intercepted<'a> {
     /// means SIGKILL at once.
     pub signals: Option<BorrowedFd<'a>>,
     /// `true` to redirect no connection. [`Sockets::tcp_4`](super::interception::Sockets::tcp_4) is
-    /// then a proxy on 127.0.0.1, whose port replaces [`PROXY_PORT`](super::PROXY_PORT) in the
-    /// variables.
+    /// then a proxy on 127.0.0.1. Its port replaces [`PROXY_PORT`](super::PROXY_PORT) in the
+    /// variables in any case.
     pub proxy_only: bool,
 }
 

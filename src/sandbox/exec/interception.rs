@@ -364,7 +364,7 @@ impl Shared {
     fn hear(&self, heard: &mut InterceptionState) {
         while !heard.is_over {
             match receive_packet::<SupervisorMessage>(&self.channel) {
-                Ok(Some((told, sockets))) => heard.apply(&told, sockets),
+                Ok(Some((told, sockets))) => heard.apply(told, sockets),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Ok(None) | Err(_) => heard.end(),
             }
@@ -381,11 +381,11 @@ impl InterceptionState {
             .extend(waiting.map(|done| (done, Err(io::ErrorKind::NotConnected.into()))));
     }
 
-    fn apply(&mut self, told: &SupervisorMessage, mut sockets: Vec<OwnedFd>) {
-        match *told {
+    fn apply(&mut self, told: SupervisorMessage, mut sockets: Vec<OwnedFd>) {
+        match told {
             SupervisorMessage::Ready { .. } => {}
             SupervisorMessage::Flow(flow) => {
-                if self.flows.insert(flow.mark, flow).is_none() {
+                if self.flows.insert(flow.mark, flow.clone()).is_none() {
                     self.order.push_back(flow.mark);
                 }
                 self.unasked.push((flow, sockets.pop()));

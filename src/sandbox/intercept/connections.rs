@@ -68,10 +68,12 @@ impl Interceptor {
             return Ok(self.connect_to(socket, to)?);
         }
         let (mark, via) = self.way(&socket, six)?;
+        let (by, caller) = self.last_name.and_caller(holder.pid);
         let flow = SupervisorMessage::Flow(Flow {
             mark,
             to: real,
-            by: self.last_name.of(holder.pid),
+            by,
+            caller,
         });
         let dialed = self.dialed_ahead(real);
         let is_dialed = dialed.is_some();

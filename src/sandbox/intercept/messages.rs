@@ -4,10 +4,8 @@
 //! message as JSON.
 
 use std::fmt::{self, Write as _};
-use std::fs::File;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt as _;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,13 +49,21 @@ pub enum SupervisorMessage {
 }
 
 /// One connection of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// Its identity: the loopback address that it comes to, or the port that it comes from.
     pub mark: Mark,
     /// Destination that the command requested.
     pub to: SocketAddr,
     pub by: ProgramName,
+    pub caller: Caller,
+}
+
+/// Process that opened a connection. Its numbers are those that the command sees.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Caller {
+    /// The process and its ancestors within the command, nearest first; empty if unknown.
+    pub pids: Vec<u32>,
 }
 
 /// Datagrams of a command that are to go to a place ([`SupervisorMessage::Datagrams`]).
@@ -76,36 +82,7 @@ pub struct Datagrams {
 /// Name of a process (`/proc/PID/comm`, proc(5)), padded with zeros. The process chooses the name,
 /// so it is for display only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ProgramName([u8; 16]);
-
-/// Cached descriptor of the last calling thread's `comm` file; opening it takes longer than reading
-/// it.
-#[derive(Debug, Default)]
-pub(super) struct LastName(Option<(u32, File)>);
-
-impl LastName {
-    /// The name of a thread.
-    pub(super) fn of(&mut self, pid: u32) -> ProgramName {
-        let mut name = [0; 16];
-        let mut read = |file: &File| file.read_at(&mut name, 0).ok();
-        // Of one that has ended nothing can be read, and another one may have its number.
-        let again = self
-            .0
-            .as_ref()
-            .filter(|(known, _)| *known == pid)
-            .and_then(|(_, file)| read(file));
-        let got = again.or_else(|| {
-            #[expect(clippy::disallowed_methods, reason = "a file of the kernel")]
-            let file = File::open(format!("/proc/{pid}/comm")).ok()?;
-            let got = read(&file);
-            self.0 = Some((pid, file));
-            got
-        });
-        // The end of the line.
-        name[got.unwrap_or(0).saturating_sub(1)] = 0;
-        ProgramName(name)
-    }
-}
+pub struct ProgramName(pub(super) [u8; 16]);
 
 impl fmt::Display for ProgramName {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -52,6 +52,7 @@ mod messages;
 mod msghdr;
 mod own_ports;
 mod pending;
+mod processes;
 mod proxy_socket;
 mod relays;
 mod socket_table;
@@ -86,11 +87,11 @@ pub(super) use descriptor::{CallerDescriptor, LastCaller};
 use destinations::Destinations;
 use half_open::HalfOpen;
 use listeners::Listeners;
-use messages::LastName;
 pub use messages::{
-    Counts, Datagrams, Flow, Mark, ProgramName, SupervisorMessage, SupervisorRequest,
+    Caller, Counts, Datagrams, Flow, Mark, ProgramName, SupervisorMessage, SupervisorRequest,
 };
 use own_ports::{Holder, OwnPorts};
+use processes::LastName;
 pub use proxy_socket::ProxySocket;
 use relays::Relays;
 use socket_table::{Lookup, SocketTable};
@@ -199,6 +200,11 @@ impl Interceptor {
             last_token: PATIENCE,
             counts: Counts::default(),
         })
+    }
+
+    /// The port on 127.0.0.1 at which the server receives connections.
+    pub fn port(&self) -> u16 {
+        self.listeners.tcp_4
     }
 
     /// Does what is due but to take up new calls. Does not block.

@@ -158,7 +158,16 @@ pub(crate) struct ForkedSupervisor {
 }
 
 /// Resources of a supervisor after it entered its command's environment.
-type CommandResources<'a> = (KillScope, Box<dyn Monitor + 'a>, Option<ProxySocket>);
+type CommandResources<'a> = (KillScope, Box<dyn Monitor + 'a>, ServerSocket);
+
+/// The socket by which a command reaches the server.
+#[derive(Default)]
+struct ServerSocket {
+    /// Its port; `None` if no call is intercepted.
+    port: Option<u16>,
+    /// The socket, if the command uses it as a proxy.
+    proxy: Option<ProxySocket>,
+}
 
 /// Resources for the interception of network calls.
 type InterceptionSetup = (OwnedFd, Intercept, Option<DatagramNetwork>);
@@ -606,19 +615,17 @@ impl Confinement {
             Ok((dry_run, entered))
         });
         match entered {
-            Ok((dry_run, (kill_scope, monitor, proxy_socket))) => {
+            Ok((dry_run, (kill_scope, monitor, server_socket))) => {
                 let start = &self.start;
                 let line = (start.tier == Tier::Namespaces).then_some(line);
-                let told = proxy_socket
-                    .as_ref()
-                    .map(|proxy_socket| request.with_proxy_port(proxy_socket.port()));
+                let told = server_socket.port.map(|port| request.with_proxy_port(port));
                 let supervisor = Supervisor {
                     kill_scope,
                     server: command,
                     start,
                     monitor,
                     dry_run,
-                    proxy_socket,
+                    proxy_socket: server_socket.proxy,
                     line,
                     group,
                     kernel_kills,
@@ -680,9 +687,9 @@ impl Confinement {
     fn intercept(
         &self,
         channel: Option<InterceptionSetup>,
-    ) -> Result<(Option<Interceptor>, Option<ProxySocket>), Fault> {
+    ) -> Result<(Option<Interceptor>, ServerSocket), Fault> {
         let Some((channel, asked, datagram_network)) = channel else {
-            return Ok((None, None));
+            return Ok((None, ServerSocket::default()));
         };
         let (tier, network) = (self.start.tier, self.plan.network);
         let of_system = network == Network::Host || tier == Tier::Off;
@@ -696,17 +703,18 @@ impl Confinement {
             dial: if reaches { asked.dial } else { Dial::Never },
         };
         if !asked.proxy_only {
-            return Ok((
-                Some(Interceptor::begin(channel, rules, datagram_network)?),
-                None,
-            ));
+            let interceptor = Interceptor::begin(channel, rules, datagram_network)?;
+            let (port, proxy) = (Some(interceptor.port()), None);
+            return Ok((Some(interceptor), ServerSocket { port, proxy }));
         }
         if rules.strict {
             let reason = "commands have no network here, not even a loopback device of their own; the operator can give them \
                           one with --network host";
             return Err(Fault::because("reach a proxy", reason));
         }
-        Ok((None, Some(ProxySocket::begin(channel, rules.dial)?)))
+        let proxy = ProxySocket::begin(channel, rules.dial)?;
+        let (port, proxy) = (Some(proxy.port()), Some(proxy));
+        Ok((None, ServerSocket { port, proxy }))
     }
 
     /// Mounts the parts of the common git directory read-only that do not belong to the allowed
@@ -761,11 +769,11 @@ impl Confinement {
             .map(|journal| journal.command(request.title.clone(), request.call));
         match self.start.tier {
             Tier::Off => {
-                let (interceptor, proxy_socket) = self.intercept(channel)?;
+                let (interceptor, server_socket) = self.intercept(channel)?;
                 Ok((
                     KillScope::Descendants,
                     Box::new(WithoutWalls::new(interceptor)),
-                    proxy_socket,
+                    server_socket,
                 ))
             }
             Tier::Namespaces => {
@@ -783,7 +791,7 @@ impl Confinement {
                     // loopback device.
                     namespaces::enter_own_loopback()?;
                 }
-                let (interceptor, proxy_socket) = self.intercept(channel)?;
+                let (interceptor, server_socket) = self.intercept(channel)?;
                 let naming = NamingRules {
                     hide: self.hide.clone(),
                     places: self.spared_places(places)?,
@@ -800,7 +808,7 @@ impl Confinement {
                 Ok((
                     KillScope::PidNamespace(first),
                     Box::new(monitor),
-                    proxy_socket,
+                    server_socket,
                 ))
             }
             Tier::Landlock => {
@@ -812,7 +820,7 @@ impl Confinement {
                     Fault::because("Landlock", "signals to other processes are not blocked")
                 })?;
                 let protected = self.protected.clone();
-                let (interceptor, proxy_socket) = self.intercept(channel)?;
+                let (interceptor, server_socket) = self.intercept(channel)?;
                 let (writable, readable) = (self.writable.clone(), self.readable.clone());
                 let naming = NamingRules {
                     hide: None,
@@ -822,7 +830,7 @@ impl Confinement {
                 };
                 let monitor =
                     OnSystem::new(writable, protected, readable, naming, interceptor, journal);
-                Ok((KillScope::Scope(scope), Box::new(monitor), proxy_socket))
+                Ok((KillScope::Scope(scope), Box::new(monitor), server_socket))
             }
         }
     }

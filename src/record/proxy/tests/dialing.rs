@@ -96,6 +96,7 @@ fn abandoned_attempt_cancels_its_dial() {
             key,
             to: silent,
             by: ProgramName::default(),
+            caller: Caller::default(),
         };
         proxy
             .attempts

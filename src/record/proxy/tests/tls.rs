@@ -352,6 +352,7 @@ fn panic_ends_only_its_connection() {
                 key: 0,
                 to: self.1,
                 by: ProgramName::default(),
+                caller: Caller::default(),
             })
         }
         fn dial(&self, to: SocketAddr, done: Dialed) {

@@ -1,0 +1,74 @@
+//! Preference for the recordings of the same test.
+
+use std::sync::Arc;
+
+use pretty_assertions::assert_eq;
+use replay_sandbox::intercept::Caller;
+
+use super::*;
+
+/// Returns a book of one call with these answers, each with its test.
+fn book(recorded: &[(&str, Option<&str>)]) -> Recordings {
+    let text = |name: Option<&str>| name.map(Arc::from);
+    let calls = recorded
+        .iter()
+        .map(|(answer, _)| answered(get("/next"), answer));
+    let mut recordings = Recording::number(calls.collect());
+    for (recording, (_, test)) in recordings.iter_mut().zip(recorded) {
+        recording.worker = Worker { test: text(*test) };
+    }
+    Recordings::of(recordings, Noise::default(), Secrets::default())
+}
+
+/// Registers a connection of a process with its parent.
+fn connect(book: &Recordings, connection: u64, pids: [u32; 2]) -> Exchange {
+    let caller = Caller {
+        pids: pids.to_vec(),
+    };
+    book.workers().connected(connection, caller);
+    Exchange {
+        connection,
+        ..get("/next")
+    }
+}
+
+#[test]
+fn call_prefers_own_test_then_no_test() {
+    let book = book(&[
+        ("a1", Some("a")),
+        ("b1", Some("b")),
+        ("all", None),
+        ("b2", Some("b")),
+    ]);
+    let asked = connect(&book, 1, [20, 10]);
+    book.workers().begin("b", 10);
+    let answers: Vec<_> = (0..4).map(|_| ask(&book, &asked).unwrap()).collect();
+    assert_eq!(answers, ["b1", "b2", "all", "a1"]);
+    assert_eq!(book.report().of_other_workers, 1);
+}
+
+#[test]
+fn call_outside_tests_leaves_their_recordings() {
+    let book = book(&[("a1", Some("a")), ("all", None)]);
+    let asked = connect(&book, 1, [20, 10]);
+    book.workers().begin("a", 10);
+    book.workers().end("a", 10);
+    book.workers().begin("a", 30);
+    let answers: Vec<_> = (0..2).map(|_| ask(&book, &asked).unwrap()).collect();
+    assert_eq!(answers, ["all", "a1"]);
+    assert_eq!(book.report().of_other_workers, 0);
+}
+
+#[test]
+fn unknown_process_has_only_open_test() {
+    let workers = Workers::default();
+    let test = || workers.at(1, SystemTime::now()).test;
+    workers.begin("a", 10);
+    assert_eq!(test().as_deref(), Some("a"));
+    workers.begin("b", 20);
+    assert_eq!(test(), None);
+    workers.end("a", 10);
+    assert_eq!(test().as_deref(), Some("b"));
+    workers.begin("all", 0);
+    assert_eq!(test().as_deref(), Some("all"));
+}

@@ -1,0 +1,131 @@
+//! Tests that calls belong to. Parallel test workers ask the same questions at the same time. Each
+//! prefers what its own test got in the recording.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use replay_sandbox::intercept::Caller;
+
+/// Most scopes of tests in one run; later ones are ignored.
+const MAX_SCOPES: usize = 100_000;
+
+/// Test of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worker {
+    /// Name of the test; `None` outside all tests.
+    pub test: Option<Arc<str>>,
+}
+
+impl Worker {
+    /// Number of ranks.
+    pub(super) const RANKS: u8 = 3;
+
+    /// Ranks a recording for a call of this worker; the lowest is preferred.
+    pub(super) fn rank(&self, recorded: &Self) -> u8 {
+        match &recorded.test {
+            None => 1,
+            test if *test == self.test => 0,
+            Some(_) => 2,
+        }
+    }
+
+    /// Returns true if another test made the recorded call.
+    pub(super) fn is_other(&self, recorded: &Self) -> bool {
+        self.test.is_some() && recorded.test.is_some() && self.test != recorded.test
+    }
+}
+
+/// Callers of a run's connections, and the tests that they announced.
+#[derive(Debug, Default)]
+pub struct Workers(Mutex<WorkerState>);
+
+#[derive(Debug, Default)]
+struct WorkerState {
+    /// Callers by number of their connection.
+    connections: HashMap<u64, Arc<Caller>>,
+    callers: HashSet<Arc<Caller>>,
+    /// Scopes by process, in order. Process 0 stands for all.
+    scopes: HashMap<u32, Vec<TestScope>>,
+    scope_count: usize,
+}
+
+/// Time of one test in one process.
+#[derive(Debug)]
+struct TestScope {
+    test: Arc<str>,
+    begun: SystemTime,
+    ended: Option<SystemTime>,
+}
+
+impl Workers {
+    fn state(&self) -> MutexGuard<'_, WorkerState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers the caller of a connection.
+    pub(crate) fn connected(&self, connection: u64, caller: Caller) {
+        let mut state = self.state();
+        let caller = state
+            .callers
+            .get(&caller)
+            .cloned()
+            .unwrap_or_else(|| Arc::new(caller));
+        state.callers.insert(Arc::clone(&caller));
+        state.connections.insert(connection, caller);
+    }
+
+    /// Begins a test in a process.
+    pub(crate) fn begin(&self, test: &str, pid: u32) {
+        let mut state = self.state();
+        if state.scope_count == MAX_SCOPES {
+            return;
+        }
+        state.scope_count += 1;
+        state.scopes.entry(pid).or_default().push(TestScope {
+            test: test.into(),
+            begun: SystemTime::now(),
+            ended: None,
+        });
+    }
+
+    /// Ends a test in a process.
+    pub(crate) fn end(&self, test: &str, pid: u32) {
+        let mut state = self.state();
+        let scopes = state.scopes.get_mut(&pid).into_iter().flatten();
+        if let Some(scope) = scopes
+            .rev()
+            .find(|scope| &*scope.test == test && scope.ended.is_none())
+        {
+            scope.ended = Some(SystemTime::now());
+        }
+    }
+
+    /// Returns the worker that used this connection at this time.
+    pub fn at(&self, connection: u64, time: SystemTime) -> Worker {
+        let state = self.state();
+        let caller = state.connections.get(&connection);
+        let pids = caller.map_or(&[][..], |caller| &caller.pids);
+        let mut scoped = pids.iter().chain(&[0]);
+        Worker {
+            test: scoped
+                .find_map(|pid| state.test(*pid, time))
+                .or_else(|| state.only_test(time).filter(|_| pids.is_empty())),
+        }
+    }
+}
+
+impl WorkerState {
+    fn test(&self, pid: u32, time: SystemTime) -> Option<Arc<str>> {
+        let mut scopes = self.scopes.get(&pid)?.iter().rev();
+        let is_open =
+            |scope: &&TestScope| scope.begun <= time && scope.ended.is_none_or(|end| end > time);
+        scopes.find(is_open).map(|scope| Arc::clone(&scope.test))
+    }
+
+    /// Returns the test at this time, if only one runs: the process of the call is unknown.
+    fn only_test(&self, time: SystemTime) -> Option<Arc<str>> {
+        let mut tests = self.scopes.keys().filter_map(|pid| self.test(*pid, time));
+        tests.next().filter(|_| tests.next().is_none())
+    }
+}
