@@ -5,6 +5,7 @@ mod error;
 mod isolation;
 mod keeping;
 mod page;
+mod pytest_plugin;
 mod run;
 pub(crate) mod sets;
 mod summary;

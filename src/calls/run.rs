@@ -17,6 +17,7 @@ use replay_sandbox::{Dial, Scratch};
 
 use super::CallsError;
 use super::isolation::{Isolation, proxy_variables, with_java_proxy};
+use super::pytest_plugin;
 use replay_network::http_client::Verifier;
 use replay_network::upstream_proxy::UpstreamProxy;
 use replay_proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
@@ -143,6 +144,13 @@ pub(crate) fn run(
     let trust = Trust::show(place, &authority, ground.roots).map_err(step)?;
     let mut variables = trust.environment().map_err(step)?;
     variables.extend(WITHOUT_NEWS.map(|(name, value)| (name.into(), value.into())));
+    let modules = ground.launcher.variable(pytest_plugin::PYTHON_PATH);
+    let shown = pytest_plugin::show(ground.scratch, ground.tmp, modules);
+    let (_plugin, modules) = shown.map_err(|cause| CallsError::Setup {
+        step: "show a plugin of pytest to the command",
+        cause,
+    })?;
+    variables.push((pytest_plugin::PYTHON_PATH.into(), modules));
     let agent = format!("http://127.0.0.1:{PROXY_PORT}");
     variables.push((AGENT.into(), agent.into()));
     let proxy_only = run.isolation == Isolation::Env;

@@ -58,6 +58,11 @@ impl SharedDirectory {
         Self::beside(self.tmp.try_clone()?, kind)
     }
 
+    /// Creates a directory in it.
+    pub fn make_directory(&self, name: &str) -> io::Result<()> {
+        Ok(mkdirat(&self.directory, name, PRIVATE)?)
+    }
+
     /// Writes a new file.
     pub fn put(&self, file: &str, bytes: &[u8]) -> io::Result<()> {
         let flags =

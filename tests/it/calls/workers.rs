@@ -117,3 +117,32 @@ fn answer_of_other_test_is_reported() {
     let expected = (0, "a 1 2 3\nb 4\n".to_owned(), told.to_owned());
     assert_eq!(test(&tree, "strict"), expected);
 }
+
+#[test]
+fn pytest_plugin_announces_test_without_pytest_settings() {
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    let program = r#"
+import importlib.metadata, sys, types, urllib.request
+sys.modules["pytest"] = types.ModuleType("pytest")
+sys.modules["pytest"].fixture = lambda **_: lambda function: function
+points = (point for one in importlib.metadata.distributions() for point in one.entry_points)
+plugin = next(point for point in points if point.name == "replay_scope").load()
+node = types.SimpleNamespace(nodeid="test_shop.py::test_a")
+running = plugin._replay_scope(types.SimpleNamespace(node=node))
+next(running)
+urllib.request.urlopen("URL/next").read()
+next(running, None)
+"#;
+    tree.file("shop.py", program.replace("URL", &upstream.url()));
+    let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
+    assert_eq!(
+        (recorded.status, recorded.out.as_str()),
+        (0, ""),
+        "{}",
+        recorded.err
+    );
+    let expected = "version: api.keploy.io/v1beta1\nkind: TestMocksMapping\n\
+        test_set_id: shop-http\ntests:\n    - id: test_shop.py::test_a\n      mock_entries:\n        \
+        - name: mock-1\n          kind: Http\n";
+    assert_eq!(tree.read("keploy/shop-http/mappings.yaml"), expected);
+}
