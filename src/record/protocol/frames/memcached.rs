@@ -36,8 +36,8 @@ static FORMAT: FrameFormat = FrameFormat {
     writes: |command| !reads(command),
 };
 
-/// A command: its name, the number of words after it, the index of the length of its data among all
-/// words, and `true` if it leaves values as they are.
+/// A command: its name, the number of words after it, and the index of the length of its data among
+/// all words. It is `true` for a command that leaves values as they are.
 type Command = (&'static [u8], RangeInclusive<usize>, Option<usize>, bool);
 
 const MANY: usize = usize::MAX;
