@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::fields::NoiseFields;
-use super::volatile_values::ValueBlanker;
+use super::volatile_values::{ValueBlanker, VolatileValue};
 use crate::call::{Exchange, Protocol};
 use crate::protocol::dissector::parts;
 use crate::protocol::part_list::{Part, Role};
@@ -74,6 +74,20 @@ impl Parts {
                 _ => Some((part, Some(""))),
             }
         })
+    }
+
+    /// Returns the generated values of each ignored part, with the form of the part without them.
+    pub(super) fn ignored_values(
+        &self,
+        noise: &NoiseFields,
+        blank: &ValueBlanker,
+    ) -> Vec<(Vec<u8>, Vec<VolatileValue>)> {
+        let ignored = self.without(noise).filter(|(_, why)| why.is_some());
+        let values = ignored.map(|(part, _)| {
+            let mut blank = blank.clone();
+            (blank.text(&part.bytes), blank.values)
+        });
+        values.collect()
     }
 
     pub(super) fn leaves_out(&self, noise: &NoiseFields) -> bool {

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use super::Recordings;
-use super::call_parts::chooses;
+use super::call_parts::{Parts, chooses};
 use super::fields::NoiseFields;
 use super::head_selection::HeadSelection;
 use super::history::{self, ConnectionState};
@@ -117,6 +117,8 @@ impl Recordings {
                 if let Some(taken) = queue.take(&self.entries, before, is_reduced, &worker, fits) {
                     if noise.is_empty() {
                         self.pairs.keep(&self.entries[taken.index].volatile);
+                    } else {
+                        self.pair_ignored(question, &noise, taken.index);
                     }
                     return Ok(self.serve(question, queue, taken, &worker));
                 }
@@ -139,6 +141,22 @@ impl Recordings {
         }
         self.look_up_volatile(question, before, &worker, &mut unfound)
             .ok_or(unfound)
+    }
+
+    /// Pairs the generated values of ignored parts, so that they come back in answers, too.
+    fn pair_ignored(&self, question: &Question<'_>, noise: &NoiseFields, index: usize) {
+        let entry = &self.entries[index];
+        let finder = |near| ValueBlanker::new(near, self.noise.is_exact);
+        let recorded = Parts::of(entry.request());
+        let recorded = recorded.ignored_values(noise, &finder(entry.exchange.sent_at));
+        let asked = question
+            .parts
+            .ignored_values(noise, &finder(SystemTime::now()));
+        for ((form, one), (other_form, other)) in recorded.iter().zip(&asked) {
+            if form == other_form && self.pairs.fit(index, |_| false, one, other) {
+                self.pairs.pair(&entry.name, one, other);
+            }
+        }
     }
 
     /// Returns the recording of a call that differs only in generated values.

@@ -129,6 +129,8 @@ struct PartialKey {
     head: Vec<Part>,
     /// Finder of generated values, with those outside the header; `None` for the exact key.
     blank: Option<ValueBlanker>,
+    /// Generated values in ignored parts.
+    ignored: Vec<VolatileValue>,
     index: usize,
 }
 
@@ -275,9 +277,11 @@ impl Recordings {
             bare,
             head,
             blank,
+            ignored,
             index,
         }: PartialKey,
     ) {
+        self.pairs.know(&ignored, index);
         let key = if let Some(blank) = blank {
             let (values, key) = self.blanked(bare, head.iter(), blank);
             if values.is_empty() {
@@ -306,11 +310,14 @@ impl Recordings {
         // An error of a failed transaction is built without a recording.
         let is_aborted = is_aborted(&exchange);
         if !is_aborted {
+            let finder = ValueBlanker::new(exchange.sent_at, self.noise.is_exact);
             for (bare, noise) in self.keys(&mut question, target, recording.named, before) {
+                let ignored = question.parts.ignored_values(&noise, &finder);
                 ways.push(PartialKey {
                     bare,
                     head: head(&question, &noise),
                     blank: None,
+                    ignored: ignored.into_iter().flat_map(|(_, values)| values).collect(),
                     index,
                 });
             }
@@ -326,6 +333,7 @@ impl Recordings {
                     bare,
                     head,
                     blank: Some(blank),
+                    ignored: Vec::new(),
                     index,
                 });
             }

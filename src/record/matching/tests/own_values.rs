@@ -225,3 +225,25 @@ fn recorded_value_asked_again_stays() {
     assert_eq!(ask(&book, &put(RECORDED)), Ok(RECORDED.to_owned()));
     assert_eq!(book.report().kept, BTreeMap::new());
 }
+
+#[test]
+fn own_uuid_in_ignored_part_comes_back() {
+    let call = |id: &str| {
+        let body = format!(r#"{{"id":"{id}","n":1}}"#);
+        request("POST", "/items", JSON, &body)
+    };
+    let recorded = answered(call(RECORDED), &format!(r#"{{"id":"{RECORDED}"}}"#));
+    let mut recordings = Recording::number(one_by_one(vec![recorded]));
+    let noise = DeclaredNoise {
+        fields: vec!["body.id".to_owned()],
+        ..DeclaredNoise::default()
+    };
+    let mut rules = Noise::default();
+    rules
+        .declare(Some(&recordings[0].exchange), &noise)
+        .expect("is a name");
+    recordings[0].noise = Some(noise);
+    let book = Recordings::of(recordings, rules, Secrets::default());
+    let found = response(&book, &call(ASKED));
+    assert_eq!(found.body, format!(r#"{{"id":"{ASKED}"}}"#).into_bytes());
+}
