@@ -332,7 +332,7 @@ pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         .iter()
         .map(|report| report.of_other_workers)
         .sum();
-    let worker = " answered with what another test got when it was recorded";
+    let worker = " answered with what another worker or test got when it was recorded";
     add(others, "call was", "calls were", worker);
     let udp = " refused: UDP other than name lookups cannot be recorded";
     add(

@@ -218,7 +218,7 @@ impl Recordings {
         worker: &Worker,
     ) -> FoundAnswer {
         let entry = &self.entries[taken.index];
-        if queue.has_several_answers() && worker.is_other(&entry.worker) {
+        if queue.has_several_answers() && worker.is_other(&entry.worker, &self.processes) {
             self.of_other_workers.fetch_add(1, Ordering::Relaxed);
         }
         let _ = entry.used_at.set(Instant::now());

@@ -68,7 +68,7 @@ pub struct Recording {
     /// `true` if its target comes from the request alone, as in files without the actual
     /// destination.
     pub named: bool,
-    /// Test that made the call.
+    /// Test and process that made the call.
     pub worker: Worker,
 }
 
@@ -163,6 +163,8 @@ pub struct Recordings {
     others: Mutex<BTreeMap<String, u64>>,
     /// Workers of this run.
     workers: Arc<Workers>,
+    /// Recorded processes.
+    processes: HashSet<Arc<str>>,
     of_other_workers: AtomicU64,
     /// `true` if misses go to the real servers, where possible.
     passes_on: bool,
@@ -197,6 +199,7 @@ impl Recordings {
         }
         let mut ways = Vec::new();
         for (recording, before) in recordings.into_iter().zip(&histories) {
+            book.processes.extend(recording.worker.process.clone());
             ways.extend(book.add(recording, before));
         }
         book.choose(&ways);

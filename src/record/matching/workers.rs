@@ -1,5 +1,5 @@
-//! Tests that calls belong to. Parallel test workers ask the same questions at the same time. Each
-//! prefers what its own test got in the recording.
+//! Tests and processes that calls belong to. Parallel test workers ask the same questions at the
+//! same time. Each prefers what its own test got in the recording, then what its own process got.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,29 +10,36 @@ use replay_sandbox::intercept::Caller;
 /// Most scopes of tests in one run; later ones are ignored.
 const MAX_SCOPES: usize = 100_000;
 
-/// Test of a call.
+/// Test and process of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Worker {
     /// Name of the test; `None` outside all tests.
     pub test: Option<Arc<str>>,
+    /// Place of the process ([`Caller::place`]); `None` for the first one of the command.
+    pub process: Option<Arc<str>>,
 }
 
 impl Worker {
     /// Number of ranks.
-    pub(super) const RANKS: u8 = 3;
+    pub(super) const RANKS: u8 = 6;
 
     /// Ranks a recording for a call of this worker; the lowest is preferred.
     pub(super) fn rank(&self, recorded: &Self) -> u8 {
-        match &recorded.test {
+        let of_test = match &recorded.test {
             None => 1,
             test if *test == self.test => 0,
             Some(_) => 2,
-        }
+        };
+        2 * of_test + u8::from(recorded.process != self.process)
     }
 
-    /// Returns true if another test made the recorded call.
-    pub(super) fn is_other(&self, recorded: &Self) -> bool {
-        self.test.is_some() && recorded.test.is_some() && self.test != recorded.test
+    /// Returns true if another worker made the recorded call. `known` are the recorded processes.
+    pub(super) fn is_other(&self, recorded: &Self, known: &HashSet<Arc<str>>) -> bool {
+        if let (Some(test), Some(other)) = (&self.test, &recorded.test) {
+            return test != other;
+        }
+        let is_paired = self.process.as_ref().is_some_and(|it| known.contains(it));
+        is_paired && self.process != recorded.process
     }
 }
 
@@ -107,10 +114,12 @@ impl Workers {
         let caller = state.connections.get(&connection);
         let pids = caller.map_or(&[][..], |caller| &caller.pids);
         let mut scoped = pids.iter().chain(&[0]);
+        let place = caller.map(|caller| caller.place.as_str());
         Worker {
             test: scoped
                 .find_map(|pid| state.test(*pid, time))
                 .or_else(|| state.only_test(time).filter(|_| pids.is_empty())),
+            process: place.filter(|place| !place.is_empty()).map(Into::into),
         }
     }
 }

@@ -55,6 +55,9 @@ fn metadata_of(recording: &Recording) -> Metadata {
         metadata.add(key::TYPE, "config");
     }
     metadata.add(key::CONNECTION, exchange.connection.to_string());
+    if let Some(process) = &recording.worker.process {
+        metadata.add(key::PROCESS, &**process);
+    }
     if !recording.named {
         metadata.add(key::HOST, exchange.target.host.as_str());
         metadata.add(key::PORT, exchange.target.port.to_string());
@@ -156,13 +159,18 @@ pub(super) fn read(root: &Node, bodies: BodyLoader<'_>) -> Result<Recording, Pro
         let named =
             !metadata.is_ours() && matches!(exchange.content, Content::Http(_) | Content::Grpc(_));
         let reusable = metadata.is_session() || matches!(exchange.content, Content::Dns(_));
+        let process = metadata.get(key::PROCESS).map(Into::into);
+        let worker = Worker {
+            process,
+            test: None,
+        };
         Ok(Recording {
             name,
             exchange,
             reusable,
             noise,
             named,
-            worker: Worker::default(),
+            worker,
         })
     })
 }

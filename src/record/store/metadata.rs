@@ -34,6 +34,8 @@ pub(super) mod key {
     /// unasked.
     pub(crate) const PUSHED: &str = "pushedAfterNs";
     pub(crate) const CONNECTION: &str = "connID";
+    /// Place of the process that made the call ([`Worker`](crate::matching::Worker)).
+    pub(crate) const PROCESS: &str = "process";
 }
 
 /// Texts of `metadata` by key, in the order of the file.

@@ -64,6 +64,9 @@ pub struct Flow {
 pub struct Caller {
     /// The process and its ancestors within the command, nearest first; empty if unknown.
     pub pids: Vec<u32>,
+    /// Its place below the first process of the command: a name among siblings for each generation,
+    /// such as `3.0`. It is mostly the same in each run.
+    pub place: String,
 }
 
 /// Datagrams of a command that are to go to a place ([`SupervisorMessage::Datagrams`]).

@@ -113,7 +113,7 @@ fn answer_of_other_test_is_reported() {
     let (tree, upstream) = recorded();
     tree.file("shop.py", runner(&upstream, "aaab"));
     let told = "replay: replayed 4 calls of shop-http\nreplay: isolation: strict\nreplay: 1 call \
-        was answered with what another test got when it was recorded\n";
+        was answered with what another worker or test got when it was recorded\n";
     let expected = (0, "a 1 2 3\nb 4\n".to_owned(), told.to_owned());
     assert_eq!(test(&tree, "strict"), expected);
 }

@@ -1,4 +1,4 @@
-//! Preference for the recordings of the same test.
+//! Preference for the recordings of the same test and of the same process.
 
 use std::sync::Arc;
 
@@ -7,23 +7,27 @@ use replay_sandbox::intercept::Caller;
 
 use super::*;
 
-/// Returns a book of one call with these answers, each with its test.
-fn book(recorded: &[(&str, Option<&str>)]) -> Recordings {
+/// Returns a book of one call with these answers, each with its test and process.
+fn book(recorded: &[(&str, Option<&str>, Option<&str>)]) -> Recordings {
     let text = |name: Option<&str>| name.map(Arc::from);
     let calls = recorded
         .iter()
-        .map(|(answer, _)| answered(get("/next"), answer));
+        .map(|(answer, ..)| answered(get("/next"), answer));
     let mut recordings = Recording::number(calls.collect());
-    for (recording, (_, test)) in recordings.iter_mut().zip(recorded) {
-        recording.worker = Worker { test: text(*test) };
+    for (recording, (_, test, process)) in recordings.iter_mut().zip(recorded) {
+        recording.worker = Worker {
+            test: text(*test),
+            process: text(*process),
+        };
     }
     Recordings::of(recordings, Noise::default(), Secrets::default())
 }
 
 /// Registers a connection of a process with its parent.
-fn connect(book: &Recordings, connection: u64, pids: [u32; 2]) -> Exchange {
+fn connect(book: &Recordings, connection: u64, pids: [u32; 2], place: &str) -> Exchange {
     let caller = Caller {
         pids: pids.to_vec(),
+        place: place.to_owned(),
     };
     book.workers().connected(connection, caller);
     Exchange {
@@ -35,12 +39,12 @@ fn connect(book: &Recordings, connection: u64, pids: [u32; 2]) -> Exchange {
 #[test]
 fn call_prefers_own_test_then_no_test() {
     let book = book(&[
-        ("a1", Some("a")),
-        ("b1", Some("b")),
-        ("all", None),
-        ("b2", Some("b")),
+        ("a1", Some("a"), None),
+        ("b1", Some("b"), None),
+        ("all", None, None),
+        ("b2", Some("b"), None),
     ]);
-    let asked = connect(&book, 1, [20, 10]);
+    let asked = connect(&book, 1, [20, 10], "");
     book.workers().begin("b", 10);
     let answers: Vec<_> = (0..4).map(|_| ask(&book, &asked).unwrap()).collect();
     assert_eq!(answers, ["b1", "b2", "all", "a1"]);
@@ -49,14 +53,32 @@ fn call_prefers_own_test_then_no_test() {
 
 #[test]
 fn call_outside_tests_leaves_their_recordings() {
-    let book = book(&[("a1", Some("a")), ("all", None)]);
-    let asked = connect(&book, 1, [20, 10]);
+    let book = book(&[("a1", Some("a"), None), ("all", None, None)]);
+    let asked = connect(&book, 1, [20, 10], "");
     book.workers().begin("a", 10);
     book.workers().end("a", 10);
     book.workers().begin("a", 30);
     let answers: Vec<_> = (0..2).map(|_| ask(&book, &asked).unwrap()).collect();
     assert_eq!(answers, ["all", "a1"]);
     assert_eq!(book.report().of_other_workers, 0);
+}
+
+#[test]
+fn call_prefers_paired_process() {
+    let book = book(&[
+        ("0", None, Some("0")),
+        ("1", None, Some("1")),
+        ("1 again", None, Some("1")),
+    ]);
+    let first = connect(&book, 1, [20, 10], "1");
+    let other = connect(&book, 2, [21, 10], "7");
+    let answers = [&first, &other, &first].map(|asked| ask(&book, asked).unwrap());
+    assert_eq!(answers, ["1", "0", "1 again"]);
+    assert_eq!(book.report().of_other_workers, 0);
+    let book = self::book(&[("0", None, Some("0")), ("1", None, Some("1"))]);
+    let first = connect(&book, 1, [20, 10], "1");
+    assert_eq!([(); 2].map(|()| ask(&book, &first).unwrap()), ["1", "0"]);
+    assert_eq!(book.report().of_other_workers, 1);
 }
 
 #[test]
