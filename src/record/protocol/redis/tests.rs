@@ -197,7 +197,7 @@ fn redis_overtaken_reply_waits_for_next_command() {
 }
 
 #[test]
-fn redis_waiting_command_gets_nothing_after_recorded_items() {
+fn redis_wait_after_recorded_items_returns_null() {
     let (wait, next) = (command(&["BLPOP", "a", "9"]), command(&["GET", "b"]));
     let item = b"*2\r\n$1\r\na\r\n$1\r\n1\r\n";
     let conversation = [
