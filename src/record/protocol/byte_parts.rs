@@ -46,7 +46,9 @@ fn texts(bytes: &[u8]) -> Vec<Range<usize>> {
     for run in bytes.split_inclusive(|byte| !(b' '..=b'~').contains(byte)) {
         let is_whole = run.last().is_some_and(|last| (b' '..=b'~').contains(last));
         let end = start + run.len() - usize::from(!is_whole);
-        let has_length = end > start && usize::from(bytes[start]) == end - start - 1;
+        // A compact length is one more (Kafka, KIP-482).
+        let has_length =
+            end > start && (end - start - 1..=end - start).contains(&usize::from(bytes[start]));
         let text = start + usize::from(has_length)..end;
         start += run.len();
         if text.len() >= MIN_TEXT_BYTES {
@@ -101,6 +103,13 @@ mod tests {
             (
                 b"PUB a 1\r\nabc\r\n",
                 &["text.1=PUB a 1", "bytes.7-13=0x0d0a6162630d0a"],
+            ),
+            (
+                b"\0%group-a-0123456789-0123456789-abcdef",
+                &[
+                    "bytes.0-1=0x0025",
+                    "text.1=group-a-0123456789-0123456789-abcdef",
+                ],
             ),
             (b"", &[]),
         ] {
