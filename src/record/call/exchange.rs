@@ -160,6 +160,22 @@ impl Exchange {
         said > 0 && said == wire.pushed.len()
     }
 
+    /// Returns the call with its answer after the recorded time, like messages that the server sends
+    /// unasked.
+    #[must_use]
+    pub fn delayed(self: &Arc<Self>) -> Arc<Self> {
+        let mut call = Arc::clone(self);
+        let waited = self.answered_at.duration_since(self.sent_at);
+        if !self.is_answered_late()
+            && let Content::Wire(_, wire) = &mut Arc::make_mut(&mut call).content
+        {
+            wire.take_pushes();
+            let said = wire.messages_by(Side::Server).count();
+            wire.pushed = vec![waited.unwrap_or_default(); said];
+        }
+        call
+    }
+
     /// Returns the call without the messages that the server sent unasked.
     #[must_use]
     pub fn without_pushes(self: &Arc<Self>) -> Arc<Self> {

@@ -18,7 +18,7 @@ use super::volatile_values::{ValueBlanker, VolatileValue};
 use super::workers::Worker;
 use crate::call::{Content, Exchange, Message, Protocol, Side, Target};
 use crate::protocol::part_list::Part;
-use crate::protocol::registry;
+use crate::protocol::{frames, registry};
 
 /// Recordings of a call that were all used.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,10 @@ impl Recordings {
         let said = self.secrets.redact_request(asked);
         let mut question = Question::of(&said);
         self.look_up(&mut question, before).or_else(|unfound| {
-            let plain = plain().ok_or_else(|| self.missed_call(&question, before, &unfound))?;
+            let Some(plain) = plain() else {
+                let idle = self.without_news(asked);
+                return idle.ok_or_else(|| self.missed_call(&question, before, &unfound));
+            };
             let mut answered = asked.clone();
             if let Content::Wire(_, wire) = &mut answered.content {
                 wire.messages.extend(plain.into_iter().map(|bytes| Message {
@@ -74,6 +77,17 @@ impl Recordings {
             }
             Ok((Arc::new(answered), 0))
         })
+    }
+
+    /// Returns a call that waits for news with an answer that has none.
+    fn without_news(&self, asked: &Exchange) -> Option<FoundAnswer> {
+        let recorded = self.entries.iter().map(|entry| &*entry.exchange);
+        let near = recorded.filter(|recorded| recorded.target == asked.target);
+        let as_recorded = |question: &[u8]| self.pairs.as_recorded(question);
+        let answered = frames::without_news(asked, as_recorded, near)?;
+        self.replayed.fetch_add(1, Ordering::Relaxed);
+        self.again.fetch_add(1, Ordering::Relaxed);
+        Some((Arc::new(answered), 0))
     }
 
     /// Returns the recording that would answer a call, used or not, without using it up.
@@ -244,11 +258,19 @@ impl Recordings {
         if taken.is_again && queue.repeats && !entry.reusable {
             self.again.fetch_add(1, Ordering::Relaxed);
         }
-        let found = if taken.is_again && !entry.exchange.is_answered_late() {
+        let is_poll = frames::polls(&entry.exchange);
+        entry
+            .again
+            .fetch_or(taken.is_again && is_poll, Ordering::Relaxed);
+        // Writes during its wait may be its causes.
+        let is_caused = entry.around[0].is_some_and(|write| write > taken.index);
+        let found = if is_caused || taken.is_again && is_poll {
+            entry.exchange.delayed()
+        } else if !taken.is_again || entry.exchange.is_answered_late() {
+            Arc::clone(&entry.exchange)
+        } else {
             // They are sent once.
             entry.exchange.without_pushes()
-        } else {
-            Arc::clone(&entry.exchange)
         };
         let found = self.pairs.replace_own(&self.entries, taken.index, found);
         // Many transactions read and prepare alike: only an effect identifies one.

@@ -106,11 +106,14 @@ struct Entry {
     used: AtomicBool,
     /// Time of its first use.
     used_at: OnceLock<Instant>,
+    /// `true` once it has been repeated.
+    again: AtomicBool,
     /// `true` if it may change later reads.
     writes: bool,
     /// Number of its recorded transaction, from 1; 0 if none.
     transaction: u64,
-    /// Indexes of the last write to its target before it, and of the next one.
+    /// Indexes of the last write to its target before it, and of the next one. For a call that waits
+    /// for news, before its answer.
     around: [Option<usize>; 2],
     /// `true` once it has been served from a queue.
     given: AtomicBool,
@@ -369,6 +372,7 @@ impl Recordings {
             volatile: Vec::new(),
             used: AtomicBool::new(is_aborted),
             used_at: OnceLock::new(),
+            again: AtomicBool::new(false),
             writes: history::writes(&exchange),
             transaction: before.transaction,
             around: [None; 2],

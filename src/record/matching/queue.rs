@@ -14,7 +14,8 @@ use super::Entry;
 use super::history::{self, ConnectionState, EffectDigests};
 use super::workers::Worker;
 use crate::call::{Content, Exchange, Protocol, Side, Target};
-use crate::protocol::mysql;
+use crate::protocol::responder::messages_from;
+use crate::protocol::{frames, mysql};
 
 /// Recordings in order. A recording may be in two queues.
 #[derive(Default)]
@@ -40,6 +41,7 @@ pub(super) struct QueueChoice {
 
 impl Queue {
     pub(super) fn prepare(&mut self, entries: &[Entry]) {
+        self.drop_unanswered(entries);
         let all = || self.entries.iter().map(|index| &entries[*index]);
         let Some(first) = all().next() else { return };
         self.repeats = history::repeats(&first.exchange);
@@ -58,6 +60,17 @@ impl Queue {
             .filter(|shape| !self.own.contains(shape))
             .filter(differs);
         self.choosing = Some(choosing.cloned().collect());
+    }
+
+    /// Drops calls that the program did not wait for, if others have the answer.
+    fn drop_unanswered(&mut self, entries: &[Entry]) {
+        let has_answer = |index: &usize| {
+            let exchange = &entries[*index].exchange;
+            !frames::polls(exchange) || messages_from(exchange, Side::Server).next().is_some()
+        };
+        if self.entries.iter().any(has_answer) {
+            self.entries.retain(has_answer);
+        }
     }
 
     /// Returns true if a recording after the first state may answer a request after the second.
@@ -111,9 +124,7 @@ impl Queue {
         let is_within = |index: &usize| {
             *transaction != 0 && entries[*index].transaction == *transaction && is_one(index)
         };
-        let is_of_peer =
-            |index: &usize| *peer == Some(entries[*index].exchange.connection) && is_one(index);
-        let within = left().find(|(_, index)| is_within(index) || is_of_peer(index));
+        let within = left().find(|(_, index)| is_within(index));
         if let Some((_, index)) = within
             && !entries[*index].given.swap(true, Ordering::Relaxed)
         {
@@ -126,21 +137,26 @@ impl Queue {
         let is_now = |index: &usize| {
             self.choosing.is_some() && entries[*index].is_between_writes(entries) && is_one(index)
         };
+        let is_of_peer = |index: &usize| *peer == Some(entries[*index].exchange.connection);
+        let of_peer = || left().filter(|(_, index)| is_of_peer(index) && is_one(index));
+        let now_of_peer = of_peer().find(|(_, index)| is_now(index));
+        let first = now_of_peer.or_else(|| of_peer().next());
         let ranked = (0..Worker::RANKS).flat_map(|wanted| {
             let of_rank = move || left().filter(move |(_, index)| rank(index) == wanted);
             let now = of_rank().find(|(_, index)| is_now(index));
             now.into_iter()
                 .chain(of_rank().filter(|(_, index)| is_one(index)))
         });
-        for (at, index) in ranked {
+        for (at, index) in first.into_iter().chain(ranked) {
             let entry = &entries[*index];
             let last = self.entries[..at]
                 .iter()
                 .rev()
                 .filter(|last| is_given(last) && rank(last) <= rank(index))
+                .filter(|last| is_of_peer(last) || !is_of_peer(index))
                 .find(answers_again);
             if let Some(last) =
-                last.filter(|last| repeats && is_before_writes(&entries[**last..*index]))
+                last.filter(|last| repeats && is_before_writes(entries, **last, *index))
             {
                 return Some(QueueChoice {
                     index: *last,
@@ -188,6 +204,23 @@ impl Entry {
     }
 }
 
+/// Returns the index after the last request before the answer of an entry. Only answers to calls
+/// that wait for news depend on requests after their own.
+fn answered_before(entries: &[Entry], index: usize) -> usize {
+    let exchange = &entries[index].exchange;
+    let (true, Content::Wire(_, wire)) = (frames::polls(exchange), &exchange.content) else {
+        return index + 1;
+    };
+    let waited = wire.pushed.last().copied().unwrap_or_default();
+    let came = exchange.answered_at.max(exchange.sent_at + waited);
+    let later = entries[index + 1..].iter();
+    index
+        + 1
+        + later
+            .take_while(|entry| entry.exchange.sent_at < came)
+            .count()
+}
+
 pub(super) fn place_between_writes(entries: &mut [Entry]) {
     for side in [0, 1] {
         let mut writes: HashMap<Target, usize> = HashMap::new();
@@ -204,17 +237,31 @@ pub(super) fn place_between_writes(entries: &mut [Entry]) {
             all.rev().for_each(&mut mark);
         }
     }
+    for index in 0..entries.len() {
+        let target = &entries[index].exchange.target;
+        let is_write =
+            |other: &usize| entries[*other].writes && entries[*other].exchange.target == *target;
+        let waited = index + 1..answered_before(entries, index);
+        if let Some(write) = waited.rev().find(is_write) {
+            entries[index].around = [Some(write), entries[write].around[1]];
+        }
+    }
 }
 
-/// Returns true if writes to the target of the first one follow it, and none of them was served:
-/// later answers must not come before them.
-fn is_before_writes(entries: &[Entry]) -> bool {
-    let target = &entries[0].exchange.target;
-    let mut writes = entries
+/// Returns true if writes to the target of two entries came between their answers, and none of them
+/// was served: later answers must not come before them. News depends on each of these writes.
+fn is_before_writes(entries: &[Entry], last: usize, next: usize) -> bool {
+    let target = &entries[last].exchange.target;
+    let mut writes = entries[last..answered_before(entries, next)]
         .iter()
         .filter(|entry| entry.writes && entry.exchange.target == *target)
         .peekable();
-    writes.peek().is_some() && writes.all(|entry| !entry.given.load(Ordering::Relaxed))
+    let is_left = |entry: &Entry| !entry.given.load(Ordering::Relaxed);
+    if frames::polls(&entries[next].exchange) {
+        writes.any(is_left)
+    } else {
+        writes.peek().is_some() && writes.all(is_left)
+    }
 }
 
 /// Returns the digest of an answer, without the transaction status and the header of an HTTP

@@ -16,6 +16,7 @@ use tokio::time::{sleep_until, timeout_at};
 use super::{Ordering, Recordings, is_session};
 use crate::call::{Content, Exchange, HttpResponse, HttpVersion, Message, Protocol, Side};
 use crate::http::h1::field;
+use crate::protocol::frames;
 use crate::protocol::script::Push;
 
 /// Additional wait for the next request, in milliseconds. The recorded duration misses the delay of
@@ -87,7 +88,12 @@ impl Recordings {
     /// one before the message, and the last one of each other connection to the same target.
     fn causes(&self, found: &Exchange, came: SystemTime) -> Vec<usize> {
         let until = self.asked.partition_point(|(at, _)| *at <= came);
+        // Reads cause nothing.
+        let is_cause = |(at, index): &&(SystemTime, usize)| {
+            *at == found.sent_at || !frames::repeats(&self.entries[*index].exchange)
+        };
         let before = self.asked[..until].iter().rev().take(MAX_CAUSES_LOOKED_AT);
+        let before = before.filter(is_cause);
         let (mut causes, mut connections) = (Vec::new(), Vec::new());
         for (nth, (at, index)) in before.enumerate() {
             let exchange = &self.entries[*index].exchange;
@@ -116,10 +122,16 @@ impl Recordings {
         };
         let now = Instant::now();
         let source = self.index_of(found);
+        let is_again =
+            source.is_some_and(|index| self.entries[index].again.load(Ordering::Relaxed));
         let first = wire.messages.len() - wire.pushed.len();
         let push = |(at, (message, waited)): (usize, (&Message, Duration))| {
             let came = found.sent_at + waited;
-            let after = self.causes(found, came);
+            let after = if is_again {
+                Vec::new()
+            } else {
+                self.causes(found, came)
+            };
             let sent_at = |index: &usize| self.entries[*index].exchange.sent_at;
             let since = after.iter().map(sent_at).max().unwrap_or(found.sent_at);
             let longest = Duration::from_millis(MAX_PUSH_DELAY_MS);
@@ -131,13 +143,15 @@ impl Recordings {
             let delay = came.duration_since(since).unwrap_or_default();
             let delay = delay.min(longest).max(least);
             let patience = waited * PUSH_PATIENCE + Duration::from_millis(SLACK_MS);
+            let latest = now + if after.is_empty() { delay } else { patience };
             Push {
                 bytes: message.bytes.clone(),
                 came,
                 after,
                 source: source.map(|index| (index, first + at)),
+                asked: None,
                 delay,
-                latest: now + patience,
+                latest,
             }
         };
         wire.pushes().enumerate().map(push).collect()
@@ -155,7 +169,11 @@ impl Recordings {
     /// Returns a message that the server sends unasked, with the values of this run.
     pub fn renewed(&self, push: Push) -> Vec<u8> {
         let renewed = |(index, at)| self.pairs.renewed_message(&self.entries, index, at);
-        push.source.and_then(renewed).unwrap_or(push.bytes)
+        let mut bytes = push.source.and_then(renewed).unwrap_or(push.bytes);
+        if let Some(((index, _), asked)) = push.source.zip(push.asked) {
+            frames::renumber(&self.entries[index].exchange, &asked, &mut bytes);
+        }
+        bytes
     }
 
     /// Waits until a message that the server sends unasked is due.

@@ -713,6 +713,22 @@ impl ValuePairs {
         Some(wire.messages.get(at)?.bytes.clone())
     }
 
+    /// Replaces values of this run by the recorded ones of the same length.
+    pub(super) fn as_recorded(&self, text: &[u8]) -> Vec<u8> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = text.to_vec();
+        for (asked, recorded) in &made.recorded {
+            if asked.len() != recorded.len() || asked.is_empty() {
+                continue;
+            }
+            let places = memchr::memmem::find_iter(&text, asked.as_bytes());
+            for at in places.collect::<Vec<_>>() {
+                text[at..at + asked.len()].copy_from_slice(recorded.as_bytes());
+            }
+        }
+        text
+    }
+
     /// Returns the names of recordings whose answers kept a recorded value, each with that value.
     pub(super) fn kept(&self) -> BTreeMap<String, String> {
         self.made

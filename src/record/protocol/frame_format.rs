@@ -1,7 +1,9 @@
 //! Boundaries and answers of a protocol whose messages have boundaries in their bytes.
 
+use std::time::Duration;
+
 use super::heartbeat::Heartbeats;
-use crate::call::Side;
+use crate::call::{Exchange, Side};
 use crate::protocol::dialogue::Fault;
 
 /// Length of the first frame of some bytes; `None` while it is unknown.
@@ -25,7 +27,16 @@ pub(crate) struct FrameFormat {
     pub(crate) repeats: fn(&[u8]) -> bool,
     /// Returns true if a call may change the answers to calls that repeat.
     pub(crate) writes: fn(&[u8]) -> bool,
+    /// `true` if the server answers the calls of a connection in order. Then a call that repeats may
+    /// wait for news, and is asked again and again.
+    pub(crate) is_in_order: bool,
+    /// Returns an answer without news to a call that no recording answers, and the time that it
+    /// waits: the call, the call with the values of the recording, and the recorded calls.
+    pub(crate) without_news: WithoutNews,
 }
+
+type WithoutNews =
+    fn(&[u8], &[u8], &mut dyn Iterator<Item = &Exchange>) -> Option<(Vec<u8>, Duration)>;
 
 /// A call in a list of all recent ones on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -101,6 +101,12 @@ impl Prompter {
         self.pushes.make_contiguous().sort_by_key(|push| push.came);
     }
 
+    /// Puts all queued pushes before the next answer.
+    pub(crate) fn put_pushes_first(&mut self) {
+        let pushes = self.pushes.drain(..).map(PlayStep::Push);
+        self.preceding.extend(pushes);
+    }
+
     /// Takes the messages that come before the next answer.
     pub(crate) fn take_preceding(&mut self) -> Vec<PlayStep> {
         std::mem::take(&mut self.preceding)

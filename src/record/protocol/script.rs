@@ -53,6 +53,8 @@ pub struct Push {
     pub after: Vec<usize>,
     /// Index of the recording with the message, and of the message in it; `None` if unknown.
     pub source: Option<(usize, usize)>,
+    /// The call of this run, if its number must be in the message.
+    pub asked: Option<Arc<[u8]>>,
     /// Delay after that request.
     pub delay: Duration,
     /// Time at which it is sent without that request.

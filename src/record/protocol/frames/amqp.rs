@@ -29,6 +29,8 @@ static FORMAT: FrameFormat = FrameFormat {
         frame.starts_with(OPENING) || method(frame).is_some_and(|(class, _)| class == CONNECTION)
     },
     writes: |_| false,
+    is_in_order: false,
+    without_news: |_, _, _| None,
 };
 
 /// Start of the protocol header (4.2.2).

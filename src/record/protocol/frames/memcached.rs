@@ -34,6 +34,8 @@ static FORMAT: FrameFormat = FrameFormat {
     renumber: |_, _, _| {},
     repeats: reads,
     writes: |command| !reads(command),
+    is_in_order: false,
+    without_news: |_, _, _| None,
 };
 
 /// A command: its name, the number of words after it, and the index of the length of its data among

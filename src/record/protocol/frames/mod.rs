@@ -26,7 +26,7 @@ use super::database::Database;
 use super::frame_format::{FrameFormat, FrameLength, OpenCall};
 use super::http;
 use super::part_list::{PartList, Role};
-use crate::call::{Content, Exchange, Protocol, Side};
+use crate::call::{Content, Exchange, Message, Protocol, Side};
 
 /// Protocols with frames, in the order in which they are tried.
 pub(super) const ALL: [&Database; 6] = [
@@ -67,6 +67,40 @@ pub(crate) fn repeats(exchange: &Exchange) -> bool {
 /// Returns true if a call may change the answers to calls that repeat.
 pub(crate) fn writes(exchange: &Exchange) -> bool {
     request(exchange).is_some_and(|(format, asked)| (format.writes)(asked))
+}
+
+/// Returns true if a repeated answer takes its recorded time, since programs ask in a loop.
+pub(crate) fn polls(exchange: &Exchange) -> bool {
+    request(exchange).is_some_and(|(format, asked)| format.is_in_order && (format.repeats)(asked))
+}
+
+/// Returns a call with an answer without news. `as_recorded` replaces values of this run by those of
+/// the recording.
+pub(crate) fn without_news<'a>(
+    asked: &Exchange,
+    as_recorded: impl Fn(&[u8]) -> Vec<u8>,
+    mut recorded: impl Iterator<Item = &'a Exchange>,
+) -> Option<Exchange> {
+    let (format, question) = request(asked)?;
+    let known = as_recorded(question);
+    let (bytes, waited) = (format.without_news)(question, &known, &mut recorded)?;
+    let mut answered = Exchange {
+        connection: 0,
+        ..asked.clone()
+    };
+    if let Content::Wire(_, wire) = &mut answered.content {
+        let from = Side::Server;
+        wire.messages.push(Message { from, bytes });
+        wire.pushed.push(waited);
+    }
+    Some(answered)
+}
+
+/// Copies the number of a call into a message of its recorded answer.
+pub(crate) fn renumber(recorded: &Exchange, asked: &[u8], answer: &mut Vec<u8>) {
+    if let Some((format, recorded)) = request(recorded) {
+        (format.renumber)(recorded, asked, answer);
+    }
 }
 
 /// Adds texts, and the bytes between them, after a space.

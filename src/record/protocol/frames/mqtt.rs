@@ -27,6 +27,8 @@ static FORMAT: FrameFormat = FrameFormat {
     renumber: |recorded, asked, answer| renumber(recorded, asked, answer),
     repeats: |packet| kind(packet) == CONNECT,
     writes: |_| false,
+    is_in_order: false,
+    without_news: |_, _, _| None,
 };
 
 const CONNECT: u8 = 1;

@@ -26,6 +26,8 @@ static FORMAT: FrameFormat = FrameFormat {
     renumber: |_, _, _| {},
     repeats: |frame| line::is(frame, b"CONNECT"),
     writes: |_| false,
+    is_in_order: false,
+    without_news: |_, _, _| None,
 };
 
 fn has_payload(frame: &[u8]) -> bool {

@@ -1,5 +1,6 @@
 //! Player of a server with frames.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::FrameFormat;
@@ -24,11 +25,21 @@ impl FrameResponder {
 
     fn answer(&self, prompter: &mut Prompter, asked: Option<&[u8]>) -> Vec<u8> {
         let question = Wire::asking(asked.map(<[u8]>::to_vec));
+        if self.format.is_in_order {
+            prompter.put_pushes_first();
+        }
         let Ok(found) = prompter.ask_or(question, |_| None) else {
             let linger = Duration::from_millis(MISS_LINGER_MS);
             prompter.then = Some(PlayStep::CloseAfter(linger));
             return Vec::new();
         };
+        let unnumbered = prompter
+            .pushes
+            .iter_mut()
+            .filter(|push| push.asked.is_none());
+        for push in unnumbered {
+            push.asked = asked.map(Arc::from);
+        }
         let recorded = messages_from(&found, Side::Client).next();
         let mut said = Vec::new();
         for frame in messages_from(&found, Side::Server) {

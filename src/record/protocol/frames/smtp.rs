@@ -35,6 +35,8 @@ static FORMAT: FrameFormat = FrameFormat {
     renumber: mail::put_message_id,
     repeats: |command| is_one_of(command, &HELLOS) || is_one_of(command, &REPEATED),
     writes: |_| false,
+    is_in_order: false,
+    without_news: |_, _, _| None,
 };
 
 const HELLOS: [&[u8]; 3] = [b"EHLO", b"HELO", b"LHLO"];

@@ -31,6 +31,8 @@ static FORMAT: FrameFormat = FrameFormat {
     renumber: |_, _, _| {},
     repeats: |_| false,
     writes: |_| false,
+    is_in_order: false,
+    without_news: |_, _, _| None,
 };
 
 /// Reserved bits and the one of control frames without a meaning (5.2).

@@ -61,6 +61,7 @@ fn answer_waiting(
                 came: SystemTime::UNIX_EPOCH,
                 after: Vec::new(),
                 source: None,
+                asked: None,
                 delay: Duration::ZERO,
                 latest: Instant::now() + longest,
             });
