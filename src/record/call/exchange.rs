@@ -78,6 +78,7 @@ pub enum Protocol {
     /// The text protocol of memcached.
     Memcached,
     Smtp,
+    Kafka,
     /// Unknown protocol: byte streams in turns.
     Generic,
 }
@@ -93,6 +94,7 @@ impl Protocol {
                 | Self::WebSocket
                 | Self::Memcached
                 | Self::Smtp
+                | Self::Kafka
                 | Self::Generic
         )
     }
@@ -112,6 +114,7 @@ impl Protocol {
             Self::WebSocket => "WebSocket",
             Self::Memcached => "memcached",
             Self::Smtp => "SMTP",
+            Self::Kafka => "Kafka",
             Self::Generic => "TCP",
         }
     }

@@ -6,6 +6,7 @@ mod fields;
 mod grpc;
 mod noise;
 mod own_values;
+mod polls;
 mod random;
 mod timing;
 mod turns;

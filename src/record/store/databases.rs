@@ -1,7 +1,7 @@
 //! Calls of protocols other than HTTP: the bytes of each message in order, with their readable text
 //! as a comment.
 //!
-//! Keploy's kinds `Redis`, `Generic` and `Kafka` can only be read.
+//! Keploy's form of the kinds `Redis`, `Generic` and `Kafka` can only be read.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use super::{BodyFiles, Fault, Problem};
 use crate::call::{Content, Message, Protocol, Side, StatementMeta, Wire};
 use crate::protocol::{registry, words};
 
-/// Kinds of unknown protocols; the first one is written.
-const OTHERS: [&str; 2] = ["Generic", "Kafka"];
+/// Kind of unknown protocols.
+const OTHER: &str = "Generic";
 /// Keploy's kinds that contain the raw bytes.
 const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
 
@@ -24,7 +24,7 @@ const TURNS: [&str; 3] = ["Generic", "Redis", "Kafka"];
 const SIDES: [(&str, Side); 2] = [("client", Side::Client), ("server", Side::Server)];
 
 pub(super) fn kind(protocol: Protocol) -> &'static str {
-    registry::of(protocol).map_or(OTHERS[0], |known| known.kind)
+    registry::of(protocol).map_or(OTHER, |known| known.kind)
 }
 
 pub(super) fn write(
@@ -86,7 +86,7 @@ fn readable(protocol: Protocol, message: &Message) -> String {
 }
 
 pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
-    let other = OTHERS.contains(&kind).then_some(Protocol::Generic);
+    let other = (kind == OTHER).then_some(Protocol::Generic);
     let protocol = registry::of_kind(kind)
         .or(other)
         .ok_or_else(|| unsupported_kind(kind))?;

@@ -6,6 +6,7 @@
 
 mod amqp;
 mod cut;
+mod kafka;
 mod line;
 mod mail;
 mod memcached;
@@ -29,13 +30,14 @@ use super::part_list::{PartList, Role};
 use crate::call::{Content, Exchange, Message, Protocol, Side};
 
 /// Protocols with frames, in the order in which they are tried.
-pub(super) const ALL: [&Database; 6] = [
+pub(super) const ALL: [&Database; 7] = [
     &mqtt::DATABASE,
     &amqp::DATABASE,
     &nats::DATABASE,
     &websocket::DATABASE,
     &memcached::DATABASE,
     &smtp::DATABASE,
+    &kafka::DATABASE,
 ];
 
 /// Returns the frames of a protocol; `None` if it has none.

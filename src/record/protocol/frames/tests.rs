@@ -15,7 +15,12 @@ mod lines;
 
 /// A turn of a connection at a time in milliseconds: the bytes of the client, then the server's,
 /// each with the time after the request at which it came unasked, if it did.
-fn turn(connection: u64, at: u64, asked: &[u8], said: &[(&[u8], Option<u64>)]) -> Exchange {
+pub(super) fn turn(
+    connection: u64,
+    at: u64,
+    asked: &[u8],
+    said: &[(&[u8], Option<u64>)],
+) -> Exchange {
     let link = Link {
         target: Target::of_authority("host:1"),
         tls: false,
@@ -42,9 +47,9 @@ fn message(from: Side, bytes: &[u8]) -> Message {
 
 /// A divided call: protocol, request, answers, and unasked messages with their delays in
 /// milliseconds.
-type DividedCall = (&'static str, String, Vec<String>, Vec<(u128, String)>);
+pub(super) type DividedCall = (&'static str, String, Vec<String>, Vec<(u128, String)>);
 
-fn told(calls: Vec<Exchange>) -> Vec<DividedCall> {
+pub(super) fn told(calls: Vec<Exchange>) -> Vec<DividedCall> {
     let tell = |call: Exchange| {
         let Content::Wire(protocol, mut wire) = call.content else {
             panic!("not of the wire");
@@ -61,7 +66,7 @@ fn told(calls: Vec<Exchange>) -> Vec<DividedCall> {
 }
 
 /// A divided call without unasked messages.
-fn answered(protocol: &'static str, asked: &str, said: &[&str]) -> DividedCall {
+pub(super) fn answered(protocol: &'static str, asked: &str, said: &[&str]) -> DividedCall {
     let said = said.iter().map(|said| (*said).to_owned()).collect();
     (protocol, asked.to_owned(), said, Vec::new())
 }

@@ -1,0 +1,241 @@
+//! Kafka (kafka.apache.org/protocol): requests and answers with their lengths. A broker answers the
+//! requests of a connection in order.
+
+mod fetch;
+mod record_batch;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use record_batch::Reader;
+
+use super::player::FrameResponder;
+use super::{FrameFormat, FrameLength, OpenCall, pieces, word};
+use crate::call::{Exchange, Protocol};
+use crate::protocol::database::Database;
+use crate::protocol::heartbeat::Heartbeats;
+use crate::protocol::part_list::{PartList, readable};
+
+pub(super) static DATABASE: Database = Database {
+    protocol: Protocol::Kafka,
+    kind: "Kafka",
+    port: 9092,
+    parts,
+    head: |_| 0,
+    recorder: None,
+    player: || Box::new(FrameResponder::new(&FORMAT)),
+    frames: Some(&FORMAT),
+};
+
+static FORMAT: FrameFormat = FrameFormat {
+    is_opening,
+    length: |_, bytes, _| length(bytes),
+    answered,
+    heartbeats: Heartbeats::Known(&[]),
+    renumber: |_, asked, answer| renumber(asked, answer),
+    repeats: |request| key(request).is_some_and(|key| READS.contains(&key) || key == OFFSET_COMMIT),
+    // Clients commit offsets by their clocks, so news does not wait for that.
+    writes: |request| key(request).is_some_and(|key| !READS.contains(&key) && key != OFFSET_COMMIT),
+    is_in_order: true,
+    without_news,
+};
+
+/// Keys of requests with the layouts that are read here.
+const PRODUCE: u16 = 0;
+const FETCH: u16 = 1;
+const LIST_OFFSETS: u16 = 2;
+const OFFSET_COMMIT: u16 = 8;
+const API_VERSIONS: u16 = 18;
+/// Subscriptions of telemetry, and telemetry (KIP-714).
+const TELEMETRY: std::ops::RangeInclusive<u16> = 71..=72;
+/// First version of requests to produce with record batches. Servers since Kafka 4.0 have no older
+/// ones.
+const MIN_PRODUCE: u16 = 3;
+/// First version of them with compact lengths and tagged fields (KIP-482).
+const FLEXIBLE_PRODUCE: u16 = 9;
+/// First version of requests to produce and to fetch that names topics by their ids (KIP-516).
+const TOPIC_IDS: u16 = 13;
+/// Most of any key and version in use.
+const MAX_KEY: u16 = 127;
+const MAX_VERSION: u16 = 31;
+/// Names of requests by their keys, up to those that programs use.
+const NAMES: &str = "Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata \
+    ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup \
+    SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics \
+    DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn \
+    WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs \
+    AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions";
+/// Keys of requests that change nothing: those that fetch, list, describe or find, heartbeats, logins
+/// and telemetry.
+const READS: [u16; 31] = [
+    1, 2, 3, 9, 10, 12, 15, 16, 17, 18, 23, 29, 32, 35, 36, 41, 46, 48, 50, 55, 60, 61, 65, 66, 68,
+    69, 71, 72, 74, 75, 77,
+];
+/// Places of the correlation number in a request, and in an answer.
+const IN_REQUEST: std::ops::Range<usize> = 8..12;
+const IN_ANSWER: std::ops::Range<usize> = 4..8;
+
+fn number(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn key(request: &[u8]) -> Option<u16> {
+    number(request, 4)
+}
+
+fn length(bytes: &[u8]) -> FrameLength {
+    let Some(length) = bytes.first_chunk() else {
+        return Ok(None);
+    };
+    let length = i32::from_be_bytes(*length);
+    let length = usize::try_from(length).map_err(|_| "a negative length of Kafka")?;
+    Ok(Some(4 + length))
+}
+
+/// Returns the request without its header: length, key, version, number and name of the client.
+/// Tagged fields of the header stay.
+fn body(request: &[u8]) -> Option<&[u8]> {
+    let name = number(request, 12)?;
+    let length = if name == u16::MAX { 0 } else { name };
+    request.get(14 + usize::from(length)..)
+}
+
+fn is_opening(client: &[u8], server: &[u8]) -> bool {
+    let (Some(key), Some(version)) = (key(client), number(client, 6)) else {
+        return false;
+    };
+    let is_known = key <= MAX_KEY && version <= MAX_VERSION;
+    // ZooKeeper begins like the first version.
+    let is_old = key == PRODUCE && version < MIN_PRODUCE;
+    let is_whole = length(client).is_ok_and(|length| length.is_some_and(|all| all <= client.len()));
+    let is_answer = server.is_empty() || server.get(IN_ANSWER) == client.get(IN_REQUEST);
+    is_known && !is_old && is_whole && is_answer && body(client).is_some()
+}
+
+fn answered(calls: &[OpenCall<'_>], said: &[u8]) -> Option<usize> {
+    let number = said.get(IN_ANSWER)?;
+    calls
+        .iter()
+        .rposition(|call| !call.is_answered && call.bytes.get(IN_REQUEST) == Some(number))
+}
+
+/// Copies the correlation number. Record batches may have values of this run, so their checksums
+/// are renewed.
+fn renumber(asked: &[u8], answer: &mut [u8]) {
+    if let (Some(of_call), Some(number)) = (asked.get(IN_REQUEST), answer.get_mut(IN_ANSWER)) {
+        number.copy_from_slice(of_call);
+    }
+    if key(asked) == Some(FETCH) {
+        record_batch::renew_checksums(answer);
+    }
+}
+
+/// Takes a request apart. Its number and the name of the client do not count, nor do the names of
+/// libraries and their telemetry. Of most requests all else counts.
+fn parts(request: &[u8], taken: &mut PartList) -> Option<()> {
+    let (key, version) = (key(request)?, number(request, 6)?);
+    match NAMES.split(' ').nth(usize::from(key)) {
+        Some(name) => taken.text(name.as_bytes()),
+        None => taken.text(format!("request {key}").as_bytes()),
+    }
+    taken.head(&request[4..8]);
+    let body = body(request)?;
+    let first = taken.parts.len();
+    let known = match key {
+        PRODUCE if version >= MIN_PRODUCE => produced(version, body, taken),
+        FETCH => fetch::parts(version, body, taken),
+        LIST_OFFSETS => listed(version, body, taken),
+        key if key == API_VERSIONS || TELEMETRY.contains(&key) => Some(()),
+        _ => None,
+    };
+    if known.is_none() {
+        taken.parts.truncate(first);
+        pieces(body, taken);
+    }
+    Some(())
+}
+
+/// Reads the name or the id of a topic.
+fn topic<'a>(version: u16, fields: &mut Reader<'a>) -> Option<&'a [u8]> {
+    if version < TOPIC_IDS {
+        fields.text()
+    } else {
+        fields.take(16)
+    }
+}
+
+fn topic_text(version: u16, topic: &[u8]) -> Cow<'_, [u8]> {
+    if version < TOPIC_IDS {
+        Cow::Borrowed(topic)
+    } else {
+        Cow::Owned(readable(topic, true).into_bytes())
+    }
+}
+
+/// Adds topics, partitions and times of a request for offsets, in order.
+fn listed(version: u16, body: &[u8], taken: &mut PartList) -> Option<()> {
+    const FLEXIBLE: u16 = 6;
+    let mut fields = Reader::new(body, version >= FLEXIBLE);
+    fields.tags()?;
+    // The replica, and isolation (since 2).
+    fields.take(if version < 2 { 4 } else { 5 })?;
+    let mut places = Vec::new();
+    for _ in 0..fields.count()? {
+        let topic = fields.text()?;
+        for _ in 0..fields.count()? {
+            let partition = i32::from_be_bytes(fields.array()?);
+            // The epoch of the leader.
+            fields.take(if version < 4 { 0 } else { 4 })?;
+            let time = i64::from_be_bytes(fields.array()?);
+            fields.take(if version < 1 { 4 } else { 0 })?;
+            fields.tags()?;
+            places.push((topic, partition, time));
+        }
+        fields.tags()?;
+    }
+    places.sort_unstable();
+    for (topic, partition, time) in places {
+        word("topic", topic, taken);
+        word("partition", partition.to_string().as_bytes(), taken);
+        word("time", time.to_string().as_bytes(), taken);
+    }
+    Some(())
+}
+
+/// Returns the version and the body of a fetch request.
+fn fetched(request: &[u8]) -> Option<(u16, &[u8])> {
+    let version = number(request, 6).filter(|_| key(request) == Some(FETCH))?;
+    Some((version, body(request)?))
+}
+
+fn without_news(
+    asked: &[u8],
+    as_recorded: &[u8],
+    recorded: &mut dyn Iterator<Item = &Exchange>,
+) -> Option<(Vec<u8>, Duration)> {
+    let ((version, body), (_, known)) = (fetched(asked)?, fetched(as_recorded)?);
+    fetch::without_news(asked.get(IN_REQUEST)?, [known, body], version, recorded)
+}
+
+/// Adds the transaction, the wanted confirmations, topics, partitions and records of a request.
+fn produced(version: u16, body: &[u8], taken: &mut PartList) -> Option<()> {
+    let mut fields = Reader::new(body, version >= FLEXIBLE_PRODUCE);
+    fields.tags()?;
+    word("transaction", fields.text()?, taken);
+    taken.head(fields.take(2)?);
+    let _timeout = fields.take(4)?;
+    for _ in 0..fields.count()? {
+        let topic = topic(version, &mut fields)?;
+        for _ in 0..fields.count()? {
+            word("topic", &topic_text(version, topic), taken);
+            let partition = i32::from_be_bytes(fields.array()?);
+            word("partition", partition.to_string().as_bytes(), taken);
+            record_batch::parts(fields.bytes()?, taken)?;
+            fields.tags()?;
+        }
+        fields.tags()?;
+    }
+    Some(())
+}
