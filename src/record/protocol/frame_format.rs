@@ -18,7 +18,7 @@ pub(crate) struct FrameFormat {
     pub(crate) length: fn(Side, &[u8], &[u8]) -> FrameLength,
     /// Returns the index of the call that a frame of the server answers; `None` if the server sent
     /// it unasked.
-    pub(crate) answered: fn(&[OpenCall<'_>], &[u8]) -> Option<usize>,
+    pub(crate) answered: fn(&[OpenCall], &[u8]) -> Option<usize>,
     /// Frames of the client that are answered without a recording.
     pub(crate) heartbeats: Heartbeats,
     /// Copies the number of a call into its answer: the recorded call, the call, the answer.
@@ -39,8 +39,14 @@ type WithoutNews =
     fn(&[u8], &[u8], &mut dyn Iterator<Item = &Exchange>) -> Option<(Vec<u8>, Duration)>;
 
 /// A call in a list of all recent ones on a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpenCall<'a> {
-    pub(crate) bytes: &'a [u8],
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OpenCall {
+    pub(crate) bytes: Vec<u8>,
     pub(crate) is_answered: bool,
+}
+
+/// Returns the index of the first call after all answered ones.
+pub(crate) fn next_open(calls: &[OpenCall]) -> usize {
+    let last = calls.iter().rposition(|call| call.is_answered);
+    last.map_or(0, |last| last + 1)
 }

@@ -125,14 +125,14 @@ fn channel(frame: &[u8]) -> Option<&[u8]> {
 }
 
 /// A method is answered by one with the next number; messages are confirmed together.
-fn answered(calls: &[OpenCall<'_>], said: &[u8]) -> Option<usize> {
+fn answered(calls: &[OpenCall], said: &[u8]) -> Option<usize> {
     let (class, number) = method(said)?;
     if UNASKED.contains(&(class, number)) {
         return None;
     }
     calls.iter().rposition(|call| {
-        let is_here = channel(call.bytes) == channel(said);
-        match method(call.bytes) {
+        let is_here = channel(&call.bytes) == channel(said);
+        match method(&call.bytes) {
             None => call.bytes.starts_with(OPENING) && (class, number) == (CONNECTION, 10),
             Some(asked) if OF_PUBLISH.contains(&(class, number)) => is_here && asked == PUBLISH,
             // start-ok is answered by tune.

@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 use replay_base::limits::OVERTAKEN_MS;
 
 use super::{ALL, FrameFormat, OpenCall};
-use crate::call::{Content, Exchange, Message, Protocol, Side, Target, Wire};
+use crate::call::{Content, Exchange, Link, Message, Protocol, Side, Target, Wire};
 use crate::protocol::dialogue::Fault;
 
-/// Most calls of a connection that wait for their answers at once.
-const MAX_OPEN_CALLS: usize = 1024;
+/// Most calls of a connection that wait for their answers at once: as many as numbers of MQTT.
+const MAX_OPEN_CALLS: usize = 1 << 16;
 
 /// Divides the turns of each target whose connections all consist of frames of one known protocol.
 /// Other calls stay as they are. The result is in the order of the requests.
@@ -135,25 +135,18 @@ struct Call {
     /// Time of the last answer; that of the request if it has none.
     answered_at: SystemTime,
     tls: bool,
-    question: Vec<u8>,
     answers: Vec<Vec<u8>>,
     /// Frames that came unasked or late, with their times.
     pushes: Vec<(SystemTime, Vec<u8>)>,
 }
 
 impl Call {
-    fn open(&self) -> OpenCall<'_> {
-        OpenCall {
-            bytes: &self.question,
-            is_answered: !self.answers.is_empty() || !self.pushes.is_empty(),
-        }
-    }
-
-    fn exchange(self, turn: &Exchange, protocol: Protocol) -> Exchange {
+    /// Returns the call of this connection with this question.
+    fn exchange(self, turn: &Exchange, question: Vec<u8>, protocol: Protocol) -> Exchange {
         let message = |from, bytes| Message { from, bytes };
-        let is_greeting = self.question.is_empty();
+        let is_greeting = question.is_empty();
         let mut messages = Vec::new();
-        messages.extend((!is_greeting).then(|| message(Side::Client, self.question)));
+        messages.extend((!is_greeting).then(|| message(Side::Client, question)));
         let pushed = self
             .pushes
             .iter()
@@ -164,21 +157,19 @@ impl Call {
             .into_iter()
             .chain(self.pushes.into_iter().map(|(_, bytes)| bytes));
         messages.extend(said.map(|bytes| message(Side::Server, bytes)));
-        Exchange {
+        let wire = Wire {
+            messages,
+            session: is_greeting,
+            pushed,
+            ..Wire::default()
+        };
+        let link = Link {
+            target: turn.target.clone(),
             tls: self.tls,
-            sent_at: self.sent_at,
-            answered_at: self.answered_at,
-            content: Content::Wire(
-                protocol,
-                Wire {
-                    messages,
-                    session: is_greeting,
-                    pushed,
-                    ..Wire::default()
-                },
-            ),
-            ..turn.clone()
-        }
+            connection: turn.connection,
+        };
+        let content = Content::Wire(protocol, wire);
+        link.exchange(content, self.sent_at, self.answered_at)
     }
 }
 
@@ -190,6 +181,8 @@ fn since(at: SystemTime, earlier: SystemTime) -> Duration {
 struct Cutter {
     format: &'static FrameFormat,
     calls: Vec<Call>,
+    /// Questions of the calls.
+    open: Vec<OpenCall>,
     client: Stream,
     server: Stream,
     /// Answers to heartbeats that did not come yet.
@@ -201,6 +194,7 @@ impl Cutter {
         Self {
             format,
             calls: Vec::new(),
+            open: Vec::new(),
             client: Stream::default(),
             server: Stream::default(),
             made: Vec::new(),
@@ -222,9 +216,9 @@ impl Cutter {
         {
             call.answers.push(self.server.bytes);
         }
-        let calls = self.calls.into_iter();
+        let calls = self.calls.into_iter().zip(self.open);
         Ok(calls
-            .map(|call| call.exchange(turns[0], protocol))
+            .map(|(call, open)| call.exchange(turns[0], open.bytes, protocol))
             .collect())
     }
 
@@ -232,6 +226,7 @@ impl Cutter {
         for frame in self.client.take(self.format, Side::Client, bytes)? {
             match self.format.heartbeats.first(&frame) {
                 None => self.call(turn, frame),
+                Some((_, answer)) if answer.is_empty() => {}
                 Some((_, answer)) => self.made.push(answer),
             }
         }
@@ -240,6 +235,10 @@ impl Cutter {
 
     /// Adds a call. The frames of a turn were sent one after another.
     fn call(&mut self, turn: &Exchange, question: Vec<u8>) {
+        self.open.push(OpenCall {
+            bytes: question,
+            is_answered: false,
+        });
         let last = self.calls.last().map(|call| call.sent_at);
         let next = last.map(|last| last + Duration::from_nanos(1));
         let sent_at = next.map_or(turn.sent_at, |next| next.max(turn.sent_at));
@@ -247,7 +246,6 @@ impl Cutter {
             sent_at,
             answered_at: sent_at,
             tls: turn.tls,
-            question,
             answers: Vec::new(),
             pushes: Vec::new(),
         });
@@ -272,10 +270,9 @@ impl Cutter {
                 continue;
             }
             let from = self.calls.len().saturating_sub(MAX_OPEN_CALLS);
-            let open: Vec<_> = self.calls[from..].iter().map(Call::open).collect();
-            match (self.format.answered)(&open, &frame) {
+            match (self.format.answered)(&self.open[from..], &frame) {
                 Some(index) => self.put(from + index, frame, piece),
-                None if self.calls[last].question.is_empty() => self.put(last, frame, piece),
+                None if self.open[last].bytes.is_empty() => self.put(last, frame, piece),
                 None => self.calls[last].pushes.push((piece.came, frame)),
             }
         }
@@ -285,9 +282,10 @@ impl Cutter {
     /// Adds an answer to a call. A late one came unasked, if other calls came first or if the call
     /// waits for news.
     fn put(&mut self, index: usize, frame: Vec<u8>, piece: &Piece<'_>) {
-        let call = &mut self.calls[index];
+        let (call, open) = (&mut self.calls[index], &mut self.open[index]);
+        open.is_answered = true;
         let is_late = since(piece.came, call.sent_at) >= Duration::from_millis(OVERTAKEN_MS);
-        if is_late && (piece.is_pushed || (self.format.repeats)(&call.question)) {
+        if is_late && (piece.is_pushed || (self.format.repeats)(&open.bytes)) {
             call.pushes.push((piece.came, frame));
         } else {
             call.answered_at = call.answered_at.max(piece.came);

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, line, payload, word};
+use super::{FrameFormat, FrameLength, OpenCall, line, next_open, payload, word};
 use crate::call::{Protocol, Side};
 use crate::protocol::database::Database;
 use crate::protocol::dialogue::Fault;
@@ -166,12 +166,11 @@ fn may_answer_meta(command: &[u8], reply: &[u8]) -> bool {
 }
 
 /// Replies come in the order of the commands.
-fn answered(calls: &[OpenCall<'_>], said: &[u8]) -> Option<usize> {
-    let last = calls.iter().rposition(|call| call.is_answered);
-    let from = last.map_or(0, |last| last + 1);
+fn answered(calls: &[OpenCall], said: &[u8]) -> Option<usize> {
+    let from = next_open(calls);
     let next = calls[from..]
         .iter()
-        .position(|call| may_answer(call.bytes, said))?;
+        .position(|call| may_answer(&call.bytes, said))?;
     Some(from + next)
 }
 

@@ -24,7 +24,7 @@ pub(crate) use websocket::WebSocketPlayer;
 
 use super::byte_parts::byte_parts;
 use super::database::Database;
-use super::frame_format::{FrameFormat, FrameLength, OpenCall};
+use super::frame_format::{FrameFormat, FrameLength, OpenCall, next_open};
 use super::http;
 use super::part_list::{PartList, Role};
 use crate::call::{Content, Exchange, Message, Protocol, Side};

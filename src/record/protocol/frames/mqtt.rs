@@ -120,12 +120,12 @@ fn number(packet: &[u8]) -> Option<&[u8]> {
     packet.get(at..at + 2)
 }
 
-fn answered(calls: &[OpenCall<'_>], said: &[u8]) -> Option<usize> {
+fn answered(calls: &[OpenCall], said: &[u8]) -> Option<usize> {
     let (_, asked) = ANSWERS.iter().find(|(answer, _)| *answer == kind(said))?;
     calls.iter().rposition(|call| {
         !call.is_answered
-            && kind(call.bytes) == *asked
-            && (*asked == CONNECT || number(call.bytes) == number(said))
+            && kind(&call.bytes) == *asked
+            && (*asked == CONNECT || number(&call.bytes) == number(said))
     })
 }
 

@@ -1,7 +1,7 @@
 //! NATS (docs.nats.io/reference/reference-protocols/nats-protocol): lines, some with a payload.
 
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, line, payload, word};
+use super::{FrameFormat, FrameLength, OpenCall, line, next_open, payload, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::{self, Heartbeats};
@@ -48,10 +48,22 @@ fn length(bytes: &[u8]) -> FrameLength {
     Ok(Some(length))
 }
 
-/// Only confirmations are answers; messages come unasked.
-fn answered(calls: &[OpenCall<'_>], said: &[u8]) -> Option<usize> {
-    let is_answer = said.starts_with(b"+OK") || said.starts_with(b"-ERR");
-    calls.iter().position(|call| is_answer && !call.is_answered)
+/// Only confirmations and errors are answers; messages come unasked. Without confirmations an error
+/// belongs to the last call.
+fn answered(calls: &[OpenCall], said: &[u8]) -> Option<usize> {
+    let is_connect = |call: &&OpenCall| line::is(&call.bytes, b"CONNECT");
+    let is_confirmed = || {
+        calls
+            .iter()
+            .find(is_connect)
+            .is_some_and(|it| it.is_answered)
+    };
+    let last = calls.len().checked_sub(1)?;
+    if said.starts_with(b"+OK") || said.starts_with(b"-ERR") && is_confirmed() {
+        Some(next_open(calls).min(last))
+    } else {
+        said.starts_with(b"-ERR").then_some(last)
+    }
 }
 
 fn parts(frame: &[u8], taken: &mut PartList) -> Option<()> {

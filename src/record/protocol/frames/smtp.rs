@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, line, mail, word};
+use super::{FrameFormat, FrameLength, OpenCall, line, mail, next_open, word};
 use crate::call::{Protocol, Side};
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::Heartbeats;
@@ -98,9 +98,9 @@ fn reply_length(bytes: &[u8]) -> FrameLength {
 }
 
 /// Replies come in order. LMTP (RFC 2033) has several for one mail.
-fn answered(calls: &[OpenCall<'_>], _said: &[u8]) -> Option<usize> {
-    let next = calls.iter().position(|call| !call.is_answered);
-    next.or(calls.len().checked_sub(1))
+fn answered(calls: &[OpenCall], _said: &[u8]) -> Option<usize> {
+    let last = calls.len().checked_sub(1)?;
+    Some(next_open(calls).min(last))
 }
 
 /// Returns the place of the credentials in a line of AUTH (RFC 4954, 4).

@@ -225,3 +225,47 @@ fn websocket_player_removes_masks() {
         (0, Some(b"\x81\x02ok".to_vec()))
     );
 }
+
+#[test]
+fn answer_after_unasked_message_belongs_to_its_call() {
+    let subscribe = b"\x82\x06\0\x02\0\x01t\0";
+    let said = [b"\x30\x04\0\x01tx" as &[u8], b"\x90\x03\0\x02\0"].concat();
+    let calls = split(vec![
+        turn(1, 0, MQTT_CONNECT, &[(b"\x20\x02\0\0", None)]),
+        turn(1, 5, subscribe, &[(&said, None)]),
+    ]);
+    let mut expected = answered("MQTT", "SUBSCRIBE", &["\\x90\\x03\\x00\\x02\\x00"]);
+    expected.3 = vec![(1, "0\\x04\\x00\\x01tx".to_owned())];
+    assert_eq!(told(calls)[1..], [expected]);
+}
+
+#[test]
+fn error_of_nats_without_confirmations_answers_last_call() {
+    let calls = split(vec![
+        turn(1, 0, b"", &[(b"INFO {\"a\":1}\r\n", None)]),
+        turn(1, 5, b"CONNECT {}\r\nPING\r\n", &[(b"PONG\r\n", None)]),
+        turn(1, 9, b"PUB a 1\r\nx\r\n", &[(b"-ERR 'no'\r\n", None)]),
+    ]);
+    let expected = vec![
+        answered("NATS", "", &["INFO {\\\"a\\\":1}\\r\\n"]),
+        answered("NATS", "CONNECT", &[]),
+        answered("NATS", "PUB a x", &["-ERR \\'no\\'\\r\\n"]),
+    ];
+    assert_eq!(told(calls), expected);
+}
+
+#[test]
+fn confirmations_of_nats_come_in_order() {
+    let asked = b"CONNECT {}\r\nPUB a 1\r\nx\r\nPUB b 1\r\nx\r\n";
+    let said = b"+OK\r\n-ERR 'no'\r\n+OK\r\n";
+    let calls = split(vec![
+        turn(1, 0, b"", &[(b"INFO {\"a\":1}\r\n", None)]),
+        turn(1, 5, asked, &[(said, None)]),
+    ]);
+    let expected = [
+        answered("NATS", "CONNECT", &["+OK\\r\\n"]),
+        answered("NATS", "PUB a x", &["-ERR \\'no\\'\\r\\n"]),
+        answered("NATS", "PUB b x", &["+OK\\r\\n"]),
+    ];
+    assert_eq!(told(calls)[1..], expected);
+}

@@ -177,3 +177,16 @@ fn credentials_of_smtp_are_the_answers_to_challenges() {
         assert_eq!(found, expected, "{}", line.escape_ascii());
     }
 }
+
+#[test]
+fn replies_to_many_commands_at_once_come_in_order() {
+    let all = |text: fn(usize) -> String| (0..3000).map(text).collect::<String>();
+    let asked = all(|at| format!("get {at}\r\n"));
+    let said = all(|at| format!("VALUE {at} 0 1\r\nx\r\nEND\r\n"));
+    let asked = turn(1, 0, asked.as_bytes(), &[(said.as_bytes(), None)]);
+    let expected = (0..3000).map(|at| {
+        let said = format!("VALUE {at} 0 1\\r\\nx\\r\\nEND\\r\\n");
+        answered("memcached", &format!("get {at}"), &[&said])
+    });
+    assert_eq!(told(split(vec![asked])), expected.collect::<Vec<_>>());
+}
