@@ -170,7 +170,7 @@ fn parts(frame: &[u8], taken: &mut PartList) -> Option<()> {
             HEADER => pieces(content.get(12..)?, taken),
             _ => payload(content, taken),
         }
-        rest = &rest[length..];
+        rest = rest.get(length..)?;
     }
     Some(())
 }

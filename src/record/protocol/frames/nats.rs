@@ -43,7 +43,7 @@ fn length(bytes: &[u8]) -> FrameLength {
     let mut length = line.len() + 2;
     if has_payload(bytes) {
         let size = line::size(line::words(bytes).last())?;
-        length += size.saturating_add(2);
+        length = size.saturating_add(length + 2);
     }
     Ok(Some(length))
 }

@@ -11,6 +11,7 @@ use crate::matching::{Connection, Noise, Recordings};
 use crate::protocol::wire::{PlayStep, WirePlayer as _};
 use crate::protocol::words;
 
+mod hostile;
 mod lines;
 
 /// A turn of a connection at a time in milliseconds: the bytes of the client, then the server's,

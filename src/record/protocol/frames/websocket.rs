@@ -119,8 +119,9 @@ impl WirePlayer for WebSocketPlayer {
 
 fn parts(frame: &[u8], taken: &mut PartList) -> Option<()> {
     const TEXT: u8 = 0x81;
-    taken.text(if frame[0] == TEXT { b"text" } else { b"frame" });
-    taken.head(&frame[..1]);
+    let first = frame.get(..1)?;
+    taken.text(if first == [TEXT] { b"text" } else { b"frame" });
+    taken.head(first);
     payload(frame.get(data_at(frame)?..)?, taken);
     Some(())
 }
