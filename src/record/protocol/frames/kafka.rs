@@ -114,7 +114,7 @@ fn is_opening(client: &[u8], server: &[u8]) -> bool {
     is_known && !is_old && is_whole && is_answer && body(client).is_some()
 }
 
-fn answered(calls: &[OpenCall<'_>], said: &[u8]) -> Option<usize> {
+fn answered(calls: &[OpenCall], said: &[u8]) -> Option<usize> {
     let number = said.get(IN_ANSWER)?;
     calls
         .iter()
