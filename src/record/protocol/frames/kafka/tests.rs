@@ -113,7 +113,7 @@ fn opening_is_request_with_answer_of_its_number() {
 }
 
 #[test]
-fn produced_records_are_equal_without_what_each_run_makes() {
+fn produced_records_of_two_runs_are_equal() {
     let one = produce(1, &batch(1, 0));
     assert_eq!(parts_of(&one), parts_of(&produce(9, &batch(9, 0))));
     let expected = [

@@ -167,8 +167,8 @@ fn conversation() -> impl Strategy<Value = Vec<Step>> {
 
 /// Turns as the recorder makes them: each piece of the client begins one.
 fn turns(steps: &[Step]) -> Vec<Exchange> {
-    type Said<'a> = Vec<(&'a [u8], Option<u64>)>;
-    let mut turns: Vec<(&[u8], Said<'_>)> = Vec::new();
+    type TimedMessages<'a> = Vec<(&'a [u8], Option<u64>)>;
+    let mut turns: Vec<(&[u8], TimedMessages<'_>)> = Vec::new();
     for (side, bytes, is_late) in steps.iter().filter(|(_, bytes, _)| !bytes.is_empty()) {
         if *side == Side::Client {
             turns.push((bytes, Vec::new()));
