@@ -1,5 +1,6 @@
 //! Boundaries and answers of a protocol whose messages have boundaries in their bytes.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::heartbeat::Heartbeats;
@@ -25,6 +26,8 @@ pub(crate) struct FrameFormat {
     pub(crate) renumber: fn(&[u8], &[u8], &mut Vec<u8>),
     /// Returns true if a call may repeat its last answer.
     pub(crate) repeats: fn(&[u8]) -> bool,
+    /// Returns the place of credentials in a frame of the client.
+    pub(crate) secret: fn(&[u8]) -> Option<Range<usize>>,
     /// Returns true if a call may change the answers to calls that repeat.
     pub(crate) writes: fn(&[u8]) -> bool,
     /// `true` if the server answers the calls of a connection in order. Then a call that repeats may

@@ -401,14 +401,18 @@ fn in_wire(protocol: Protocol, wire: &mut Wire, asked: Redactor<'_>, answered: R
                     *bytes = other;
                 }
             }
-            Protocol::Smtp if is_asked => {
-                if let Some(at) = frames::credentials(bytes) {
-                    let other = stand_in::signature(&bytes[at.clone()]);
-                    bytes.splice(at, other);
-                }
-            }
             Protocol::Mongo => {
                 logins::documents(bytes, if is_asked { asked } else { answered });
+            }
+            _ if is_asked => {
+                if let Some(at) = frames::credentials(protocol, bytes) {
+                    // Frames with lengths need a password of the same one.
+                    let other = match protocol {
+                        Protocol::Smtp => stand_in::signature(&bytes[at.clone()]),
+                        _ => stand_in::placeholder(&bytes[at.clone()]),
+                    };
+                    bytes.splice(at, other);
+                }
             }
             _ => {}
         }

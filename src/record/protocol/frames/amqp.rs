@@ -1,8 +1,10 @@
 //! AMQP 0-9-1 (rabbitmq.com/resources/specs/amqp0-9-1.pdf). A method that carries content is one
 //! frame here together with its header and body.
 
+use std::ops::Range;
+
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, payload, pieces};
+use super::{FrameFormat, FrameLength, OpenCall, payload, pieces, place};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::{self, Heartbeats};
@@ -28,6 +30,7 @@ static FORMAT: FrameFormat = FrameFormat {
     repeats: |frame| {
         frame.starts_with(OPENING) || method(frame).is_some_and(|(class, _)| class == CONNECTION)
     },
+    secret: password,
     writes: |_| false,
     is_in_order: false,
     without_news: |_, _, _| None,
@@ -118,6 +121,28 @@ fn method(frame: &[u8]) -> Option<(u16, u16)> {
     let number = |at: usize| Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?));
     let is_method = frame.first() == Some(&METHOD);
     Some((number(HEAD_BYTES)?, number(HEAD_BYTES + 2)?)).filter(|_| is_method)
+}
+
+/// Splits a long text or a table from these bytes (4.2.5).
+fn long(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(u32::from_be_bytes(*length) as usize)
+}
+
+/// Returns the place of the password in start-ok or secure-ok; of PLAIN (RFC 4616) after the user.
+fn password(frame: &[u8]) -> Option<Range<usize>> {
+    let mut rest = frame.get(HEAD_BYTES + 4..)?;
+    match method(frame)? {
+        (CONNECTION, 11) => {
+            let (mechanism, after) = long(rest)?.1.split_first()?;
+            rest = after.get(usize::from(*mechanism)..)?;
+        }
+        (CONNECTION, 21) => {}
+        _ => return None,
+    }
+    let (response, _) = long(rest)?;
+    let user = memchr::memrchr(0, response).map_or(0, |end| end + 1);
+    Some(place(frame, &response[user..]))
 }
 
 fn channel(frame: &[u8]) -> Option<&[u8]> {

@@ -37,6 +37,7 @@ static FORMAT: FrameFormat = FrameFormat {
     renumber: |_, asked, answer| renumber(asked, answer),
     repeats: |request| key(request).is_some_and(|key| READS.contains(&key) || key == OFFSET_COMMIT),
     // Clients commit offsets by their clocks, so news does not wait for that.
+    secret: |_| None,
     writes: |request| key(request).is_some_and(|key| !READS.contains(&key) && key != OFFSET_COMMIT),
     is_in_order: true,
     without_news,

@@ -33,6 +33,7 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::Known(&[]),
     renumber: |_, _, _| {},
     repeats: reads,
+    secret: |_| None,
     writes: |command| !reads(command),
     is_in_order: false,
     without_news: |_, _, _| None,

@@ -19,8 +19,9 @@ mod tests;
 mod websocket;
 
 pub(crate) use cut::split;
-pub(crate) use smtp::credentials;
 pub(crate) use websocket::WebSocketPlayer;
+
+use std::ops::Range;
 
 use super::byte_parts::byte_parts;
 use super::database::Database;
@@ -59,6 +60,11 @@ fn request(exchange: &Exchange) -> Option<(&'static FrameFormat, &[u8])> {
         return None;
     };
     of(*protocol).zip(wire.messages_by(Side::Client).next())
+}
+
+/// Returns the place of credentials in a message of the client.
+pub(crate) fn credentials(protocol: Protocol, bytes: &[u8]) -> Option<Range<usize>> {
+    (of(protocol)?.secret)(bytes)
 }
 
 /// Returns true if a call may repeat its last answer.
@@ -118,6 +124,12 @@ fn payload(bytes: &[u8], taken: &mut PartList) {
         None if is_text(bytes) => word("text", bytes, taken),
         None => pieces(bytes, taken),
     }
+}
+
+/// Returns the place of a part that borrows from a frame.
+fn place(frame: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr() - frame.as_ptr().addr();
+    start..start + part.len()
 }
 
 fn is_text(bytes: &[u8]) -> bool {

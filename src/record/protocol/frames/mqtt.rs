@@ -1,7 +1,9 @@
 //! MQTT 3.1.1 and 5 (docs.oasis-open.org/mqtt). The packets of a program have numbers of their own.
 
+use std::ops::Range;
+
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, payload, pieces, word};
+use super::{FrameFormat, FrameLength, OpenCall, payload, pieces, place, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::dialogue::Fault;
@@ -26,6 +28,7 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::Known(heartbeat::MQTT),
     renumber: |recorded, asked, answer| renumber(recorded, asked, answer),
     repeats: |packet| kind(packet) == CONNECT,
+    secret: password,
     writes: |_| false,
     is_in_order: false,
     without_news: |_, _, _| None,
@@ -69,16 +72,21 @@ fn kind(packet: &[u8]) -> u8 {
     packet.first().map_or(0, |first| first >> 4)
 }
 
-/// Reads the remaining length (2.2.3): its own length and its value; `None` while it is incomplete.
+/// Reads the remaining length (2.2.3), as [`variable`] does.
 fn remaining(bytes: &[u8]) -> Result<Option<(usize, usize)>, Fault> {
+    variable(bytes.get(1..).unwrap_or_default())
+}
+
+/// Reads a variable length: its own length and its value; `None` while it is incomplete.
+fn variable(bytes: &[u8]) -> Result<Option<(usize, usize)>, Fault> {
     let mut value = 0;
-    for (at, byte) in bytes.iter().skip(1).take(4).enumerate() {
+    for (at, byte) in bytes.iter().take(4).enumerate() {
         value |= usize::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
             return Ok(Some((at + 1, value)));
         }
     }
-    if bytes.len() < 5 {
+    if bytes.len() < 4 {
         Ok(None)
     } else {
         Err("a length of MQTT with more than four bytes")
@@ -102,6 +110,32 @@ fn body(packet: &[u8]) -> Option<&[u8]> {
 fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))
+}
+
+/// Returns the place of the password in CONNECT (3.1.3).
+fn password(packet: &[u8]) -> Option<Range<usize>> {
+    const HAS_WILL: u8 = 0x04;
+    const HAS_USER: u8 = 0x80;
+    const HAS_PASSWORD: u8 = 0x40;
+    let (_, rest) = text(body(packet).filter(|_| kind(packet) == CONNECT)?)?;
+    let ([level, flags, _, _], rest) = rest.split_first_chunk()?;
+    let without_properties = |rest| match level {
+        5 => {
+            let (length, value) = variable(rest).ok()??;
+            rest.get(length + value..)
+        }
+        _ => Some(rest),
+    };
+    let (_, mut rest) = text(without_properties(rest)?)?;
+    if flags & HAS_WILL != 0 {
+        let (_, message) = text(without_properties(rest)?)?;
+        (_, rest) = text(message)?;
+    }
+    if flags & HAS_USER != 0 {
+        (_, rest) = text(rest)?;
+    }
+    let (password, _) = text(rest).filter(|_| flags & HAS_PASSWORD != 0)?;
+    Some(place(packet, password))
 }
 
 /// Returns the place of the packet number.

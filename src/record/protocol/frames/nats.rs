@@ -1,7 +1,9 @@
 //! NATS (docs.nats.io/reference/reference-protocols/nats-protocol): lines, some with a payload.
 
+use std::ops::Range;
+
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, line, next_open, payload, word};
+use super::{FrameFormat, FrameLength, OpenCall, line, next_open, payload, place, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::{self, Heartbeats};
@@ -25,6 +27,7 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::Known(heartbeat::NATS),
     renumber: |_, _, _| {},
     repeats: |frame| line::is(frame, b"CONNECT"),
+    secret: password,
     writes: |_| false,
     is_in_order: false,
     without_news: |_, _, _| None,
@@ -46,6 +49,20 @@ fn length(bytes: &[u8]) -> FrameLength {
         length = size.saturating_add(length + 2);
     }
     Ok(Some(length))
+}
+
+/// Returns the place of the password or the token in the options of CONNECT.
+fn password(frame: &[u8]) -> Option<Range<usize>> {
+    let options = line::of(frame).filter(|_| line::is(frame, b"CONNECT"))?;
+    let text = |name: &&[u8]| {
+        let at = memchr::memmem::find(options, name)? + name.len();
+        let value = options[at..].trim_ascii_start().strip_prefix(b":")?;
+        let value = value.trim_ascii_start().strip_prefix(b"\"")?;
+        let is_end = |at: &usize| value[*at] == b'"' && !value[..*at].ends_with(b"\\");
+        let end = (0..value.len()).find(is_end)?;
+        (end > 0).then(|| place(frame, &value[..end]))
+    };
+    [&b"\"pass\""[..], b"\"auth_token\""].iter().find_map(text)
 }
 
 /// Only confirmations and errors are answers; messages come unasked. Without confirmations an error

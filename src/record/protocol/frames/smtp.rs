@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::player::FrameResponder;
-use super::{FrameFormat, FrameLength, OpenCall, line, mail, next_open, word};
+use super::{FrameFormat, FrameLength, OpenCall, line, mail, next_open, place, word};
 use crate::call::{Protocol, Side};
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::Heartbeats;
@@ -34,6 +34,7 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::Known(&[]),
     renumber: mail::put_message_id,
     repeats: |command| is_one_of(command, &HELLOS) || is_one_of(command, &REPEATED),
+    secret: credentials,
     writes: |_| false,
     is_in_order: false,
     without_news: |_, _, _| None,
@@ -104,7 +105,7 @@ fn answered(calls: &[OpenCall], _said: &[u8]) -> Option<usize> {
 }
 
 /// Returns the place of the credentials in a line of AUTH (RFC 4954, 4).
-pub(crate) fn credentials(frame: &[u8]) -> Option<Range<usize>> {
+fn credentials(frame: &[u8]) -> Option<Range<usize>> {
     let line = line::of(frame).filter(|line| line.len() + 2 == frame.len())?;
     let mut words = line::words(frame);
     let secret = if line::is(frame, b"AUTH") {
@@ -114,8 +115,7 @@ pub(crate) fn credentials(frame: &[u8]) -> Option<Range<usize>> {
             .next()
             .filter(|word| word.len() == line.len() && !is_one_of(word, &BARE))?
     };
-    let start = secret.as_ptr().addr() - frame.as_ptr().addr();
-    Some(start..start + secret.len())
+    Some(place(frame, secret))
 }
 
 /// Takes a command apart, without the host name of the client, credentials and the size of a mail.

@@ -30,6 +30,7 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::WebSocket,
     renumber: |_, _, _| {},
     repeats: |_| false,
+    secret: |_| None,
     writes: |_| false,
     is_in_order: false,
     without_news: |_, _, _| None,

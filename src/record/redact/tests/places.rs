@@ -72,6 +72,35 @@ fn secret_names_are_classified_by_ending() {
     }
 }
 
+/// CONNECT of MQTT with a will of an empty topic, the user `app` and this password.
+fn mqtt_connect(level: u8, password: &str) -> Vec<u8> {
+    let properties = if level == 5 { &[0][..] } else { b"" };
+    let head = [b"\0\x04MQTT", &[level, 0xc6, 0, 60][..], properties].concat();
+    let will = [b"\0\x01c", properties, b"\0\0\0\x01w\0\x03app\0"].concat();
+    let password = [&[password.len() as u8], password.as_bytes()].concat();
+    let body = [head, will, password].concat();
+    [&[0x10, body.len() as u8], &body[..]].concat()
+}
+
+/// Start-ok of AMQP with this response.
+fn start_ok(response: &str) -> Vec<u8> {
+    let length = (response.len() as u32).to_be_bytes();
+    let mechanism = b"\0\x0a\0\x0b\0\0\0\0\x05PLAIN";
+    let body = [mechanism, &length[..], response.as_bytes(), b"\x02en"].concat();
+    let head = [&[1, 0, 0], &(body.len() as u32).to_be_bytes()[..]].concat();
+    [&head[..], &body, b"\xce"].concat()
+}
+
+/// CONNECT of NATS with a password and with a token, and a message that is no login.
+fn nats_logins(password: &str) -> Vec<Vec<u8>> {
+    let with_user = format!("CONNECT {{\"user\": \"app\", \"pass\": \"{password}\"}}\r\n");
+    let with_token = format!("CONNECT {{\"pass\":null,\"auth_token\":\"{password}\"}}\r\n");
+    let message = "PUB a 15\r\n{\"pass\":\"here\"}\r\n".to_owned();
+    [with_user, with_token, message]
+        .map(String::into_bytes)
+        .to_vec()
+}
+
 #[test]
 fn logins_keep_user_without_password() {
     let password = placeholder_text("geheim");
@@ -120,6 +149,21 @@ fn logins_keep_user_without_password() {
                 b"redacted-0000\r\n".to_vec(),
                 b"RSET\r\n".to_vec(),
             ],
+        ),
+        (
+            Protocol::Mqtt,
+            vec![mqtt_connect(4, "geheim"), mqtt_connect(5, "geheim")],
+            vec![mqtt_connect(4, &password), mqtt_connect(5, &password)],
+        ),
+        (
+            Protocol::Amqp,
+            vec![start_ok("\0app\0geheim"), start_ok("geheim")],
+            vec![start_ok(&format!("\0app\0{password}")), start_ok(&password)],
+        ),
+        (
+            Protocol::Nats,
+            nats_logins("geheim"),
+            nats_logins(&password),
         ),
         (
             Protocol::Mongo,

@@ -26,6 +26,7 @@ const STREAMS: [Frames; 6] = [
             b"\x82\x06\0\x02\0\x01t\0",
             b"\xc0\0",
             b"\xe0\0",
+            b"\x10\x1a\0\x04MQTT\x05\xc6\0\x3c\0\0\x01a\0\0\x01t\0\x01w\0\x01u\0\x01p",
         ],
         &[
             b"\x20\x02\0\0",
@@ -47,7 +48,7 @@ const STREAMS: [Frames; 6] = [
     (
         Protocol::Nats,
         &[
-            b"CONNECT {}\r\n",
+            b"CONNECT {\"pass\":\"p\"}\r\n",
             b"PING\r\n",
             b"PONG\r\n",
             b"SUB in 1\r\n",
@@ -249,7 +250,7 @@ fn read_all(protocol: Protocol, bytes: &[u8], other: &[u8]) {
     (format.is_opening)(bytes, other);
     (format.renumber)(bytes, other, &mut other.to_vec());
     (format.renumber)(other, bytes, &mut other.to_vec());
-    credentials(bytes);
+    credentials(protocol, bytes);
     protobuf::fields(bytes);
 }
 

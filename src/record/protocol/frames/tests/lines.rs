@@ -173,7 +173,7 @@ fn credentials_of_smtp_are_the_answers_to_challenges() {
         (b"word\r\n\r\n.\r\n", None),
     ];
     for (line, expected) in cases {
-        let found = credentials(line).map(|at| &line[at]);
+        let found = credentials(Protocol::Smtp, line).map(|at| &line[at]);
         assert_eq!(found, expected, "{}", line.escape_ascii());
     }
 }
