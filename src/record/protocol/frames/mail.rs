@@ -1,5 +1,7 @@
 //! Mails (RFC 5322), as SMTP sends them.
 
+use aho_corasick::{AhoCorasick, MatchKind};
+
 use super::word;
 use crate::protocol::part_list::{PartList, Role};
 
@@ -31,10 +33,15 @@ pub(super) fn length(bytes: &[u8]) -> Option<usize> {
 /// Takes a mail apart: header fields, and the pieces between boundaries (RFC 2046, 5.1.1). Names
 /// that the mail gives to itself are numbered.
 pub(super) fn parts(mail: &[u8], taken: &mut PartList) {
-    let names = own_names(mail);
-    let text = numbered(unix_lines(mail), &names);
+    let Ok(names) = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(own_names(mail))
+    else {
+        return word("mail", mail, taken);
+    };
+    let text = numbered(&unix_lines(mail), &names);
     // Breaks of quoted-printable (RFC 2045, 6.7) fall into names, too.
-    let text = numbered(replaced(&text, b"=\n", b""), &names);
+    let text = numbered(&replaced(&text, b"=\n", b""), &names);
     let (head, body) = head_and_body(&text);
     for (name, value) in fields(head) {
         if !UNCOMPARED.contains(&name.as_str()) {
@@ -63,7 +70,7 @@ fn message_id(mail: &[u8]) -> Option<Vec<u8>> {
     let text = unix_lines(mail);
     let mut fields = fields(head_and_body(&text).0);
     let (_, value) = fields.find(|(name, _)| name == "message-id")?;
-    Some(value.to_vec()).filter(|value| !value.is_empty())
+    Some(value.to_vec()).filter(|value| value.len() >= MIN_NAME_BYTES)
 }
 
 /// Returns a mail with ends of lines as in Unix, since some programs send these.
@@ -114,11 +121,13 @@ fn own_names(mail: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Replaces each of these names by its number.
-fn numbered(text: Vec<u8>, names: &[&[u8]]) -> Vec<u8> {
-    let number = |text: Vec<u8>, (at, name): (usize, &&[u8])| {
-        replaced(&text, name, format!("({at})").as_bytes())
-    };
-    names.iter().enumerate().fold(text, number)
+fn numbered(text: &[u8], names: &AhoCorasick) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    names.replace_all_with_bytes(text, &mut out, |name, _, out| {
+        out.extend(format!("({})", name.pattern().as_usize()).bytes());
+        true
+    });
+    out
 }
 
 /// Splits bytes at the first mark.

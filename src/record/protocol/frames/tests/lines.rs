@@ -190,3 +190,11 @@ fn replies_to_many_commands_at_once_come_in_order() {
     });
     assert_eq!(told(split(vec![asked])), expected.collect::<Vec<_>>());
 }
+
+#[test]
+fn short_name_of_mail_leaves_answer() {
+    let mut answer = b"250 2 recipients\r\n".to_vec();
+    let mail = |name: &str| format!("Message-ID: {name}\r\n\r\n.\r\n").into_bytes();
+    mail::put_message_id(&mail("2"), &mail("3"), &mut answer);
+    assert_eq!(answer, b"250 2 recipients\r\n");
+}
