@@ -143,7 +143,7 @@ impl Queue {
         let first = now_of_peer.or_else(|| of_peer().next());
         let ranked = (0..Worker::RANKS).flat_map(|wanted| {
             let of_rank = move || left().filter(move |(_, index)| rank(index) == wanted);
-            let now = of_rank().find(|(_, index)| is_now(index));
+            let now = of_rank().find(|(_, index)| is_now(index) && !worker.is_own(wanted));
             now.into_iter()
                 .chain(of_rank().filter(|(_, index)| is_one(index)))
         });

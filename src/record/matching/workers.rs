@@ -33,6 +33,12 @@ impl Worker {
         2 * of_test + u8::from(recorded.process != self.process)
     }
 
+    /// Returns true if the recordings of a rank are of this test or of this process. They keep their
+    /// order, whatever other workers wrote in between.
+    pub(super) fn is_own(&self, rank: u8) -> bool {
+        rank < 2 || rank == 2 && self.process.is_some()
+    }
+
     /// Returns true if another worker made the recorded call. `known` are the recorded processes.
     pub(super) fn is_other(&self, recorded: &Self, known: &HashSet<Arc<str>>) -> bool {
         if let (Some(test), Some(other)) = (&self.test, &recorded.test) {

@@ -52,6 +52,34 @@ fn call_prefers_own_test_then_no_test() {
 }
 
 #[test]
+fn writes_of_other_tests_leave_order_of_own_answers() {
+    let post = |call: Exchange| match call.content {
+        Content::Http(mut http) => {
+            http.request.method = "POST".to_owned();
+            Exchange {
+                content: Content::Http(http),
+                ..call
+            }
+        }
+        _ => call,
+    };
+    let recorded = [("1", "a"), ("2", "b"), ("3", "a"), ("4", "b")];
+    let calls = recorded.map(|(answer, _)| answered(post(get("/next")), answer));
+    let mut recordings = Recording::number(calls.to_vec());
+    for (recording, (_, test)) in recordings.iter_mut().zip(recorded) {
+        recording.worker.test = Some(test.into());
+    }
+    let book = Recordings::of(recordings, Noise::default(), Secrets::default());
+    let [first, second] =
+        [(1, 20), (2, 30)].map(|(connection, pid)| post(connect(&book, connection, [pid, 10], "")));
+    book.workers().begin("a", 20);
+    book.workers().begin("b", 30);
+    let asked = [&first, &first, &second, &second];
+    let answers = asked.map(|asked| ask(&book, asked).unwrap());
+    assert_eq!(answers, ["1", "3", "2", "4"]);
+}
+
+#[test]
 fn call_outside_tests_leaves_their_recordings() {
     let book = book(&[("a1", Some("a"), None), ("all", None, None)]);
     let asked = connect(&book, 1, [20, 10], "");
