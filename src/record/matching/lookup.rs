@@ -208,7 +208,13 @@ impl Recordings {
                     .iter()
                     .copied()
                     .filter(|index| fits(*index) && is_after(index));
-                let fitting: Vec<usize> = fitting.collect();
+                let mut fitting: Vec<usize> = fitting.collect();
+                if fitting.is_empty()
+                    && queue.is_used_up(&self.entries)
+                    && self.pairs.are_new(&values)
+                {
+                    fitting.clone_from(&queue.entries);
+                }
                 unfound.used = unfound.used.or(fitting.last().map(|last| UsedRecordings {
                     count: fitting.len(),
                     last: *last,

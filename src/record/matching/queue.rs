@@ -178,6 +178,12 @@ impl Queue {
         })
     }
 
+    /// Returns true if all recordings were served.
+    pub(super) fn is_used_up(&self, entries: &[Entry]) -> bool {
+        let mut all = self.entries.iter();
+        all.all(|index| entries[*index].given.load(Ordering::Relaxed))
+    }
+
     /// Returns true if it matters which recording is taken.
     pub(super) fn has_several_answers(&self) -> bool {
         self.choosing.is_some()

@@ -632,6 +632,15 @@ impl ValuePairs {
         recorded.len() == asked.len() && recorded.iter().zip(asked).enumerate().all(fits)
     }
 
+    /// Returns true if neither the recordings nor this run had these ids before.
+    pub(super) fn are_new(&self, asked: &[VolatileValue]) -> bool {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known =
+            |text: &String| self.first.contains_key(text) || made.recorded.contains_key(text);
+        let mut ids = asked.iter().filter(|value| value.is_id());
+        !ids.any(|value| is_known(&value.text))
+    }
+
     pub(super) fn pair(&self, name: &str, recorded: &[VolatileValue], asked: &[VolatileValue]) {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let pairs = || {

@@ -247,3 +247,13 @@ fn own_uuid_in_ignored_part_comes_back() {
     let found = response(&book, &call(ASKED));
     assert_eq!(found.body, format!(r#"{{"id":"{ASKED}"}}"#).into_bytes());
 }
+
+#[test]
+fn call_beyond_recorded_ones_with_new_id_is_reported_as_used() {
+    let book = book(vec![put(RECORDED)]);
+    assert!(book.find(&put(ASKED)).is_ok());
+    assert_eq!(
+        book.find(&put(OTHER)).map(|_| ()).unwrap_err().why,
+        Why::Used(1)
+    );
+}
