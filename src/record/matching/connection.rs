@@ -93,6 +93,10 @@ impl Script for Connection {
         self.book.logged_in();
     }
 
+    fn repeated(&self) {
+        self.book.repeated();
+    }
+
     fn missed_login(&self, target: &Target, what: &str) {
         self.book.missed_login(target, what);
     }

@@ -85,9 +85,14 @@ impl Recordings {
         let near = recorded.filter(|recorded| recorded.target == asked.target);
         let as_recorded = |question: &[u8]| self.pairs.as_recorded(question);
         let answered = frames::without_news(asked, as_recorded, near)?;
+        self.repeated();
+        Some((Arc::new(answered), 0))
+    }
+
+    /// Counts a call beyond the recorded ones, which gets an answer without news.
+    pub(super) fn repeated(&self) {
         self.replayed.fetch_add(1, Ordering::Relaxed);
         self.again.fetch_add(1, Ordering::Relaxed);
-        Some((Arc::new(answered), 0))
     }
 
     /// Returns the recording that would answer a call, used or not, without using it up.

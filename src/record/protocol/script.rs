@@ -28,6 +28,8 @@ pub trait Script: Send {
     fn logins(&self, protocol: Protocol) -> Vec<Arc<Exchange>>;
     /// Counts a login that was answered with one of the [`sessions`](Self::sessions).
     fn logged_in(&self);
+    /// Counts a call beyond the recorded ones, which gets an answer without news.
+    fn repeated(&self);
     /// Counts a login that no recording answers; `what` describes it.
     fn missed_login(&self, target: &Target, what: &str);
     /// Counts a missed call that has no protocol-specific description.

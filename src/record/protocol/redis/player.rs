@@ -54,6 +54,7 @@ fn answer_waiting(
     };
     match prompter.ask_or(question, none) {
         Ok(_) if is_over.get() => {
+            prompter.script.repeated();
             let longest = if longest.is_zero() { ENDLESS } else { longest };
             prompter.pushes.push_back(Push {
                 bytes: nothing.to_vec(),
