@@ -33,8 +33,8 @@ pub(crate) struct FrameFormat {
     /// `true` if the server answers the calls of a connection in order. Then a call that repeats may
     /// wait for news, and is asked again and again.
     pub(crate) is_in_order: bool,
-    /// Returns an answer without news to a call that no recording answers, and the time that it
-    /// waits: the call, the call with the values of the recording, and the recorded calls.
+    /// Returns an answer without news, and the time that it waits, to a call without a recording.
+    /// The arguments are the call, the call with recorded values, and the recorded calls.
     pub(crate) without_news: WithoutNews,
 }
 

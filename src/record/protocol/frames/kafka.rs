@@ -2,11 +2,11 @@
 //! requests of a connection in order.
 
 mod fetch;
+mod places;
 mod record_batch;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use record_batch::Reader;
@@ -16,7 +16,7 @@ use super::{FrameFormat, FrameLength, OpenCall, pieces, word};
 use crate::call::{Exchange, Protocol};
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::Heartbeats;
-use crate::protocol::part_list::{PartList, readable};
+use crate::protocol::part_list::PartList;
 
 pub(super) static DATABASE: Database = Database {
     protocol: Protocol::Kafka,
@@ -48,6 +48,7 @@ const PRODUCE: u16 = 0;
 const FETCH: u16 = 1;
 const LIST_OFFSETS: u16 = 2;
 const OFFSET_COMMIT: u16 = 8;
+const OFFSET_FETCH: u16 = 9;
 const API_VERSIONS: u16 = 18;
 /// Subscriptions of telemetry, and telemetry (KIP-714).
 const TELEMETRY: std::ops::RangeInclusive<u16> = 71..=72;
@@ -56,8 +57,6 @@ const TELEMETRY: std::ops::RangeInclusive<u16> = 71..=72;
 const MIN_PRODUCE: u16 = 3;
 /// First version of them with compact lengths and tagged fields (KIP-482).
 const FLEXIBLE_PRODUCE: u16 = 9;
-/// First version of requests to produce and to fetch that names topics by their ids (KIP-516).
-const TOPIC_IDS: u16 = 13;
 /// Most of any key and version in use.
 const MAX_KEY: u16 = 127;
 const MAX_VERSION: u16 = 31;
@@ -147,60 +146,15 @@ fn parts(request: &[u8], taken: &mut PartList) -> Option<()> {
     let known = match key {
         PRODUCE if version >= MIN_PRODUCE => produced(version, body, taken),
         FETCH => fetch::parts(version, body, taken),
-        LIST_OFFSETS => listed(version, body, taken),
+        LIST_OFFSETS => places::listed(version, body, taken),
+        OFFSET_COMMIT => places::committed(version, body, taken),
+        OFFSET_FETCH => places::wanted(version, body, taken),
         key if key == API_VERSIONS || TELEMETRY.contains(&key) => Some(()),
         _ => None,
     };
     if known.is_none() {
         taken.parts.truncate(first);
         pieces(body, taken);
-    }
-    Some(())
-}
-
-/// Reads the name or the id of a topic.
-fn topic<'a>(version: u16, fields: &mut Reader<'a>) -> Option<&'a [u8]> {
-    if version < TOPIC_IDS {
-        fields.text()
-    } else {
-        fields.take(16)
-    }
-}
-
-fn topic_text(version: u16, topic: &[u8]) -> Cow<'_, [u8]> {
-    if version < TOPIC_IDS {
-        Cow::Borrowed(topic)
-    } else {
-        Cow::Owned(readable(topic, true).into_bytes())
-    }
-}
-
-/// Adds topics, partitions and times of a request for offsets, in order.
-fn listed(version: u16, body: &[u8], taken: &mut PartList) -> Option<()> {
-    const FLEXIBLE: u16 = 6;
-    let mut fields = Reader::new(body, version >= FLEXIBLE);
-    fields.tags()?;
-    // The replica, and isolation (since 2).
-    fields.take(if version < 2 { 4 } else { 5 })?;
-    let mut places = Vec::new();
-    for _ in 0..fields.count()? {
-        let topic = fields.text()?;
-        for _ in 0..fields.count()? {
-            let partition = i32::from_be_bytes(fields.array()?);
-            // The epoch of the leader.
-            fields.take(if version < 4 { 0 } else { 4 })?;
-            let time = i64::from_be_bytes(fields.array()?);
-            fields.take(if version < 1 { 4 } else { 0 })?;
-            fields.tags()?;
-            places.push((topic, partition, time));
-        }
-        fields.tags()?;
-    }
-    places.sort_unstable();
-    for (topic, partition, time) in places {
-        word("topic", topic, taken);
-        word("partition", partition.to_string().as_bytes(), taken);
-        word("time", time.to_string().as_bytes(), taken);
     }
     Some(())
 }
@@ -228,11 +182,10 @@ fn produced(version: u16, body: &[u8], taken: &mut PartList) -> Option<()> {
     taken.head(fields.take(2)?);
     let _timeout = fields.take(4)?;
     for _ in 0..fields.count()? {
-        let topic = topic(version, &mut fields)?;
+        let topic = places::topic(version, &mut fields)?;
         for _ in 0..fields.count()? {
-            word("topic", &topic_text(version, topic), taken);
             let partition = i32::from_be_bytes(fields.array()?);
-            word("partition", partition.to_string().as_bytes(), taken);
+            places::place(version, topic, partition, taken);
             record_batch::parts(fields.bytes()?, taken)?;
             fields.tags()?;
         }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::places::{self, Place, TOPIC_IDS, place};
 use super::record_batch::{self, Reader};
-use super::{TOPIC_IDS, topic, topic_text};
 use crate::call::{Exchange, Side};
 use crate::protocol::frames::{request, word};
 use crate::protocol::part_list::PartList;
@@ -16,17 +16,8 @@ const MAX_VERSION: u16 = 17;
 /// First version with compact lengths and tagged fields (KIP-482).
 const FLEXIBLE: u16 = 12;
 
-/// Place of the next wanted record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place<'a> {
-    /// Name or id.
-    topic: &'a [u8],
-    partition: i32,
-    offset: i64,
-}
-
-/// Returns the longest wait for records in milliseconds, and the places in order.
-fn read(version: u16, body: &[u8]) -> Option<(u32, Vec<Place<'_>>)> {
+/// Returns the longest wait for records in milliseconds, and the places with the next offsets.
+fn read(version: u16, body: &[u8]) -> Option<(u32, Vec<Place<'_, i64>>)> {
     if version < MIN_VERSION {
         return None;
     }
@@ -37,35 +28,22 @@ fn read(version: u16, body: &[u8]) -> Option<(u32, Vec<Place<'_>>)> {
     let wait = u32::from_be_bytes(fields.array()?);
     // Two sizes, isolation, and the session (since 7).
     fields.take(if version < 7 { 9 } else { 17 })?;
-    let mut places = Vec::new();
-    for _ in 0..fields.count()? {
-        let topic = topic(version, &mut fields)?;
-        for _ in 0..fields.count()? {
-            let partition = i32::from_be_bytes(fields.array()?);
-            fields.take(if version < 9 { 0 } else { 4 })?;
-            let offset = i64::from_be_bytes(fields.array()?);
-            // Epochs, the start of the log, and a size.
-            fields.take(if version < 12 { 0 } else { 4 })?;
-            fields.take(if version < 5 { 4 } else { 12 })?;
-            fields.tags()?;
-            places.push(Place {
-                topic,
-                partition,
-                offset,
-            });
-        }
-        fields.tags()?;
-    }
-    places.sort_unstable();
+    let places = places::read(version, &mut fields, |fields| {
+        fields.take(if version < 9 { 0 } else { 4 })?;
+        let offset = i64::from_be_bytes(fields.array()?);
+        // Epochs, the start of the log, and a size.
+        fields.take(if version < 12 { 0 } else { 4 })?;
+        fields.take(if version < 5 { 4 } else { 12 })?;
+        fields.tags().map(|()| offset)
+    })?;
     Some((wait, places))
 }
 
-/// Adds topics, partitions and offsets, in order. Sessions and limits do not count.
+/// Adds topics, partitions and offsets. Sessions and limits do not count.
 pub(super) fn parts(version: u16, body: &[u8], taken: &mut PartList) -> Option<()> {
-    for place in read(version, body)?.1 {
-        word("topic", &topic_text(version, place.topic), taken);
-        word("partition", place.partition.to_string().as_bytes(), taken);
-        word("offset", place.offset.to_string().as_bytes(), taken);
+    for (topic, partition, offset) in read(version, body)?.1 {
+        place(version, topic, partition, taken);
+        word("offset", offset.to_string().as_bytes(), taken);
     }
     Some(())
 }
@@ -89,16 +67,16 @@ pub(super) fn without_news(
 }
 
 /// Returns true if a recorded request had this place, or if its records end there.
-fn is_of(recorded: &Exchange, version: u16, place: &Place<'_>) -> bool {
+fn is_of(recorded: &Exchange, version: u16, place: &Place<'_, i64>) -> bool {
     let known = request(recorded).and_then(|(_, asked)| {
         let (of, body) = super::fetched(asked)?;
         read(of, body).filter(|_| of == version)
     });
-    let is_near = |other: &Place<'_>| {
-        (other.topic, other.partition) == (place.topic, place.partition)
-            && (other.offset == place.offset || has_end(recorded, place.offset))
+    let (topic, partition, offset) = *place;
+    let is_near = |other: Place<'_, i64>| {
+        (other.0, other.1) == (topic, partition) && (other.2 == offset || has_end(recorded, offset))
     };
-    known.is_some_and(|(_, places)| places.iter().any(is_near))
+    known.is_some_and(|(_, places)| places.into_iter().any(is_near))
 }
 
 /// Returns true if the records of an answer end before this offset.
@@ -107,7 +85,7 @@ fn has_end(recorded: &Exchange, offset: i64) -> bool {
     answers.any(|answer| record_batch::ends(answer).contains(&offset))
 }
 
-fn empty_answer(number: &[u8], version: u16, places: &[Place<'_>]) -> Vec<u8> {
+fn empty_answer(number: &[u8], version: u16, places: &[Place<'_, i64>]) -> Vec<u8> {
     let is_flexible = version >= FLEXIBLE;
     let tags: &[u8] = if is_flexible { &[0] } else { &[] };
     let count = |count: usize| {
@@ -120,19 +98,19 @@ fn empty_answer(number: &[u8], version: u16, places: &[Place<'_>]) -> Vec<u8> {
     // The time to wait, an error and the session (since 7).
     let mut body = [tags, &[0; 10][..if version < 7 { 4 } else { 10 }]].concat();
     body.extend(count(places.len()));
-    for place in places {
+    for (topic, partition, offset) in places {
         if is_flexible && version < TOPIC_IDS {
-            body.extend(record_batch::compact(place.topic.len()));
+            body.extend(record_batch::compact(topic.len()));
         } else if version < TOPIC_IDS {
-            body.extend((place.topic.len() as u16).to_be_bytes());
+            body.extend((topic.len() as u16).to_be_bytes());
         }
-        body.extend(place.topic);
+        body.extend(*topic);
         body.extend(count(1));
-        body.extend(place.partition.to_be_bytes());
+        body.extend(partition.to_be_bytes());
         body.extend([0; 2]);
         // The end of the log, and of what is committed; its start (since 5).
-        body.extend(place.offset.to_be_bytes());
-        body.extend(place.offset.to_be_bytes());
+        body.extend(offset.to_be_bytes());
+        body.extend(offset.to_be_bytes());
         body.extend(&[0; 8][..if version < 5 { 0 } else { 8 }]);
         // No aborted transactions, no other replica (since 11).
         body.extend(count(0));

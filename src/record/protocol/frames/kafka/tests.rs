@@ -196,6 +196,38 @@ fn listed_places_are_in_order_with_times() {
     assert_values(&request(LIST_OFFSETS, 4, 1, &body), &expected);
 }
 
+#[test]
+fn committed_places_are_in_order() {
+    let place = |partition: u8, offset: u8| {
+        let offset = [0, 0, 0, 0, 0, 0, 0, offset];
+        [&[0, 0, 0, partition][..], &offset, b"\0\x01m"].concat()
+    };
+    let head = b"\0\x01g\0\0\0\x07\0\x01i\0\0\0\x01\0\x01t\0\0\0\x02";
+    let body = [&head[..], &place(1, 5), &place(0, 3)].concat();
+    let expected = [
+        ("group.1", "g"),
+        ("member.1", "i"),
+        ("topic.1", "t"),
+        ("partition.1", "0"),
+        ("offset.1", "3"),
+        ("metadata.1", "m"),
+        ("topic.2", "t"),
+        ("partition.2", "1"),
+        ("offset.2", "5"),
+        ("metadata.2", "m"),
+    ];
+    assert_values(&request(OFFSET_COMMIT, 5, 1, &body), &expected);
+    let body = b"\0\x01g\0\0\0\x01\0\x01t\0\0\0\x02\0\0\0\x01\0\0\0\0";
+    let expected = [
+        ("group.1", "g"),
+        ("topic.1", "t"),
+        ("partition.1", "0"),
+        ("topic.2", "t"),
+        ("partition.2", "1"),
+    ];
+    assert_values(&request(OFFSET_FETCH, 5, 1, body), &expected);
+}
+
 /// Returns a fetch of the first partition of `t`.
 fn fetch(version: u16, number: u32, offset: u8) -> Vec<u8> {
     let place = [&[0; 15][..], &[offset], &[7; 12]].concat();
