@@ -7,6 +7,7 @@ mod record_batch;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use record_batch::Reader;
@@ -36,8 +37,8 @@ static FORMAT: FrameFormat = FrameFormat {
     heartbeats: Heartbeats::Known(&[]),
     renumber: |_, asked, answer| renumber(asked, answer),
     repeats: |request| key(request).is_some_and(|key| READS.contains(&key) || key == OFFSET_COMMIT),
+    secret: password,
     // Clients commit offsets by their clocks, so news does not wait for that.
-    secret: |_| None,
     writes: |request| key(request).is_some_and(|key| !READS.contains(&key) && key != OFFSET_COMMIT),
     is_in_order: true,
     without_news,
@@ -50,6 +51,9 @@ const LIST_OFFSETS: u16 = 2;
 const OFFSET_COMMIT: u16 = 8;
 const OFFSET_FETCH: u16 = 9;
 const API_VERSIONS: u16 = 18;
+const SASL_AUTHENTICATE: u16 = 36;
+/// First version of it with compact lengths and tagged fields (KIP-482).
+const FLEXIBLE_SASL: u16 = 2;
 /// Subscriptions of telemetry, and telemetry (KIP-714).
 const TELEMETRY: std::ops::RangeInclusive<u16> = 71..=72;
 /// First version of requests to produce with record batches. Servers since Kafka 4.0 have no older
@@ -100,6 +104,25 @@ fn body(request: &[u8]) -> Option<&[u8]> {
     let name = number(request, 12)?;
     let length = if name == u16::MAX { 0 } else { name };
     request.get(14 + usize::from(length)..)
+}
+
+/// Returns the place of the password in a login with PLAIN (RFC 4616): two names and the password,
+/// divided by NUL.
+fn password(request: &[u8]) -> Option<Range<usize>> {
+    if key(request)? != SASL_AUTHENTICATE {
+        return None;
+    }
+    // The length of the login, with the tagged fields before it; and those after it.
+    let (head, tail) = if number(request, 6)? < FLEXIBLE_SASL {
+        (4, 0)
+    } else {
+        (2, 1)
+    };
+    let start = request.len() - body(request)?.len() + head;
+    let end = request.len() - tail;
+    let mut marks = memchr::memchr_iter(0, request.get(start..end)?);
+    let after = marks.nth(1)?;
+    Some(start + after + 1..end)
 }
 
 fn is_opening(client: &[u8], server: &[u8]) -> bool {

@@ -289,3 +289,17 @@ fn reads_and_commits_repeat_and_others_write() {
 const HEARTBEAT: u16 = 12;
 /// CRC-32C of the two batches, by another implementation.
 const CHECKSUMS: [u32; 2] = [0x5ba5_158a, 0x647e_54e0];
+
+#[test]
+fn password_of_plain_login_is_found() {
+    let request = |version: u8, login: &[u8]| {
+        let head = [0, 36, 0, version, 0, 0, 0, 1, 0, 1, b'c'];
+        let request = [&head[..], login].concat();
+        [&(request.len() as u32).to_be_bytes()[..], &request].concat()
+    };
+    let old = request(1, b"\0\0\0\x0a\0user\0word");
+    let flexible = request(2, b"\0\x0b\0user\0word\0");
+    let scram = request(1, b"\0\0\0\x05n,,n=");
+    let found = [&old, &flexible, &scram].map(|frame| password(frame).map(|at| &frame[at]));
+    assert_eq!(found, [Some(&b"word"[..]), Some(b"word"), None]);
+}
