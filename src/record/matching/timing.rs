@@ -84,8 +84,8 @@ impl Recordings {
         self.has_used(overtaken.by).await;
     }
 
-    /// Returns the requests that may have caused a message after this request: itself, the last
-    /// one before the message, and the last one of each other connection to the same target.
+    /// Returns the requests that may have caused a message after this request: itself, and the last
+    /// one before the message. The last ones of other connections to the same target follow.
     fn causes(&self, found: &Exchange, came: SystemTime) -> Vec<usize> {
         let until = self.asked.partition_point(|(at, _)| *at <= came);
         // Reads cause nothing.

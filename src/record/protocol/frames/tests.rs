@@ -14,8 +14,8 @@ use crate::protocol::words;
 mod hostile;
 mod lines;
 
-/// A turn of a connection at a time in milliseconds: the bytes of the client, then the server's,
-/// each with the time after the request at which it came unasked, if it did.
+/// A turn of a connection at a time in milliseconds: the bytes of the client, then the server's.
+/// Those that came unasked have the time after the request.
 pub(super) fn turn(
     connection: u64,
     at: u64,
