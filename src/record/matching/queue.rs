@@ -87,8 +87,8 @@ impl Queue {
     }
 
     /// Takes the next recording that `fits` this state, or repeats the last one. It prefers the
-    /// transaction and the connection that have answered already. `without`: values were ignored as noise, so it is
-    /// unknown which of several answers to repeat.
+    /// transaction and the connection that have answered already, then those of the same worker.
+    /// `without`: values were ignored as noise, so it is unknown which of several answers to repeat.
     pub(super) fn take(
         &self,
         entries: &[Entry],

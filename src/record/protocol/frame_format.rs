@@ -38,6 +38,22 @@ pub(crate) struct FrameFormat {
     pub(crate) without_news: WithoutNews,
 }
 
+impl FrameFormat {
+    /// Format without numbers, heartbeats, repetitions and logins; a format that has them sets them.
+    pub(crate) const PLAIN: Self = Self {
+        is_opening: |_, _| false,
+        length: |_, _, _| Ok(None),
+        answered: |_, _| None,
+        heartbeats: Heartbeats::Known(&[]),
+        renumber: |_, _, _| {},
+        repeats: |_| false,
+        secret: |_| None,
+        writes: |_| false,
+        is_in_order: false,
+        without_news: |_, _, _| None,
+    };
+}
+
 type WithoutNews =
     fn(&[u8], &[u8], &mut dyn Iterator<Item = &Exchange>) -> Option<(Vec<u8>, Duration)>;
 

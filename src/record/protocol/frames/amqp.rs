@@ -26,14 +26,11 @@ static FORMAT: FrameFormat = FrameFormat {
     length: |_, bytes, _| length(bytes),
     answered,
     heartbeats: Heartbeats::Known(heartbeat::AMQP),
-    renumber: |_, _, _| {},
     repeats: |frame| {
         frame.starts_with(OPENING) || method(frame).is_some_and(|(class, _)| class == CONNECTION)
     },
     secret: password,
-    writes: |_| false,
-    is_in_order: false,
-    without_news: |_, _, _| None,
+    ..FrameFormat::PLAIN
 };
 
 /// Start of the protocol header (4.2.2).

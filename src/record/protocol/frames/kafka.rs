@@ -16,7 +16,6 @@ use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, pieces, word};
 use crate::call::{Exchange, Protocol};
 use crate::protocol::database::Database;
-use crate::protocol::heartbeat::Heartbeats;
 use crate::protocol::part_list::PartList;
 
 pub(super) static DATABASE: Database = Database {
@@ -34,7 +33,6 @@ static FORMAT: FrameFormat = FrameFormat {
     is_opening,
     length: |_, bytes, _| length(bytes),
     answered,
-    heartbeats: Heartbeats::Known(&[]),
     renumber: |_, asked, answer| renumber(asked, answer),
     repeats: |request| key(request).is_some_and(|key| READS.contains(&key) || key == OFFSET_COMMIT),
     secret: password,
@@ -42,6 +40,7 @@ static FORMAT: FrameFormat = FrameFormat {
     writes: |request| key(request).is_some_and(|key| !READS.contains(&key) && key != OFFSET_COMMIT),
     is_in_order: true,
     without_news,
+    ..FrameFormat::PLAIN
 };
 
 /// Keys of requests with the layouts that are read here.

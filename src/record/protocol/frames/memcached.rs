@@ -7,7 +7,6 @@ use super::{FrameFormat, FrameLength, OpenCall, line, next_open, payload, word};
 use crate::call::{Protocol, Side};
 use crate::protocol::database::Database;
 use crate::protocol::dialogue::Fault;
-use crate::protocol::heartbeat::Heartbeats;
 use crate::protocol::part_list::{PartList, Role};
 
 pub(super) static DATABASE: Database = Database {
@@ -30,13 +29,9 @@ static FORMAT: FrameFormat = FrameFormat {
         Side::Server => reply_length(bytes),
     },
     answered,
-    heartbeats: Heartbeats::Known(&[]),
-    renumber: |_, _, _| {},
     repeats: reads,
-    secret: |_| None,
     writes: |command| !reads(command),
-    is_in_order: false,
-    without_news: |_, _, _| None,
+    ..FrameFormat::PLAIN
 };
 
 /// A command: its name, the number of words after it, and the index of the length of its data among

@@ -29,9 +29,7 @@ static FORMAT: FrameFormat = FrameFormat {
     renumber: |recorded, asked, answer| renumber(recorded, asked, answer),
     repeats: |packet| kind(packet) == CONNECT,
     secret: password,
-    writes: |_| false,
-    is_in_order: false,
-    without_news: |_, _, _| None,
+    ..FrameFormat::PLAIN
 };
 
 const CONNECT: u8 = 1;

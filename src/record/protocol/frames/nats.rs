@@ -25,12 +25,9 @@ static FORMAT: FrameFormat = FrameFormat {
     length: |_, bytes, _| length(bytes),
     answered,
     heartbeats: Heartbeats::Known(heartbeat::NATS),
-    renumber: |_, _, _| {},
     repeats: |frame| line::is(frame, b"CONNECT"),
     secret: password,
-    writes: |_| false,
-    is_in_order: false,
-    without_news: |_, _, _| None,
+    ..FrameFormat::PLAIN
 };
 
 fn has_payload(frame: &[u8]) -> bool {

@@ -6,7 +6,6 @@ use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, line, mail, next_open, place, word};
 use crate::call::{Protocol, Side};
 use crate::protocol::database::Database;
-use crate::protocol::heartbeat::Heartbeats;
 use crate::protocol::part_list::PartList;
 
 pub(super) static DATABASE: Database = Database {
@@ -31,13 +30,10 @@ static FORMAT: FrameFormat = FrameFormat {
     },
     answered,
     // Their answers look like those of other commands.
-    heartbeats: Heartbeats::Known(&[]),
     renumber: mail::put_message_id,
     repeats: |command| is_one_of(command, &HELLOS) || is_one_of(command, &REPEATED),
     secret: credentials,
-    writes: |_| false,
-    is_in_order: false,
-    without_news: |_, _, _| None,
+    ..FrameFormat::PLAIN
 };
 
 const HELLOS: [&[u8]; 3] = [b"EHLO", b"HELO", b"LHLO"];

@@ -25,15 +25,9 @@ pub(super) static DATABASE: Database = Database {
 static FORMAT: FrameFormat = FrameFormat {
     is_opening,
     length,
-    // An answer has no mark.
-    answered: |_, _| None,
+    // No answer has a mark, so `answered` finds none.
     heartbeats: Heartbeats::WebSocket,
-    renumber: |_, _, _| {},
-    repeats: |_| false,
-    secret: |_| None,
-    writes: |_| false,
-    is_in_order: false,
-    without_news: |_, _, _| None,
+    ..FrameFormat::PLAIN
 };
 
 /// Reserved bits and the one of control frames without a meaning (5.2).
