@@ -10,6 +10,14 @@ pub enum Language {
     Python,
     Rust,
     Go,
+    /// Java and other languages of the JVM.
+    Java,
+    /// C# and other languages of .NET.
+    DotNet,
+    /// C and C++.
+    Cpp,
+    Ruby,
+    Php,
 }
 
 impl Language {
@@ -19,6 +27,11 @@ impl Language {
             Self::Python => "Python",
             Self::Rust => "Rust",
             Self::Go => "Go",
+            Self::Java => "Java, Kotlin, Groovy, Scala",
+            Self::DotNet => "C#, F#, Visual Basic",
+            Self::Cpp => "C, C++",
+            Self::Ruby => "Ruby",
+            Self::Php => "PHP",
         }
     }
 
@@ -37,6 +50,11 @@ impl Language {
             "py" | "pyi" => Self::Python,
             "rs" => Self::Rust,
             "go" => Self::Go,
+            "java" | "kt" | "kts" | "groovy" | "scala" => Self::Java,
+            "cs" | "fs" | "vb" => Self::DotNet,
+            "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" => Self::Cpp,
+            "rb" => Self::Ruby,
+            "php" => Self::Php,
             _ => return None,
         })
     }
@@ -61,6 +79,9 @@ impl Language {
                 .and_then(Path::file_name)
                 .is_some_and(|dir| dir == "tests"),
             Self::Go => name.ends_with("_test.go"),
+            Self::Java | Self::DotNet | Self::Cpp => has_test_stem(&name),
+            Self::Ruby => name.ends_with("_spec.rb") || name.ends_with("_test.rb"),
+            Self::Php => name.ends_with("Test.php"),
         }
     }
 
@@ -77,9 +98,16 @@ impl Language {
                 copies: &[],
                 marker: "def test",
             }),
-            Self::Rust | Self::Go => None,
+            _ => None,
         }
     }
+}
+
+/// Returns true if the stem of a name begins or ends with `test` or `tests`, in any case.
+fn has_test_stem(name: &str) -> bool {
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let stem = stem.to_ascii_lowercase();
+    stem.starts_with("test") || stem.ends_with("test") || stem.ends_with("tests")
 }
 
 /// Naming of test files.
