@@ -275,7 +275,7 @@ fn choose(
                     what,
                     below,
                     named,
-                    script: None,
+                    own_command: None,
                 })
             }
         };

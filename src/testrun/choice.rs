@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use replay_base::text::escape::show_path;
+use serde_json::json;
 
 use super::context::RunContext;
 use super::detection::{self, DetectedTool};
 use super::error::TestrunError;
-use super::project::{files, node};
+use super::project::files;
+use super::project::own_command::{self, OwnCommand};
 use super::runner::Runner;
 use super::subprojects;
 
@@ -59,15 +61,15 @@ pub(crate) fn choose(
             "the tests of such files are run"
         };
         let below = subprojects::projects::<dyn Runner>(context, cwd, files);
-        let script = node::test_script(&disk, cwd).filter(|_| found.is_empty());
-        let named = "the runner with `runner` (as `runner: \"pytest\"`); `runner: \"junit\"` takes any `command` that writes \
-                     JUnit XML";
+        let own_command = own_command::find(&disk, cwd).filter(|_| found.is_empty());
+        let own_command = own_command.map(|own| own_call(cwd, &own));
+        let named = "the runner with `runner` (as `runner: \"pytest\"`), or any test command with `command`";
         return Err(TestrunError::Nothing {
             dir: cwd.to_path_buf(),
             what,
             below,
             named: named.to_owned(),
-            script,
+            own_command,
         });
     };
     let best = found.remove(at);
@@ -78,6 +80,19 @@ pub(crate) fn choose(
         notes,
         left_out: Vec::new(),
     })
+}
+
+/// Returns the call that runs a project's own test command.
+fn own_call(cwd: &Path, own: &OwnCommand) -> String {
+    let mut call = json!({ "command": own.line });
+    if own.dir != cwd {
+        call["cwd"] = json!(own.dir.to_string_lossy());
+    }
+    format!(
+        "{}: call run_tests with `{call}`. Its exit code decides; if it writes JUnit XML, TAP or \
+         trx to \"$REPLAY_TEST_REPORT\", the reply has counts and places",
+        own.source
+    )
 }
 
 /// Returns the directory in which a runner starts. Tests without a project start in `cwd`, where

@@ -55,8 +55,18 @@ pub struct RunPlan {
     pub python_path: Option<String>,
     /// Files to write into the shared directory.
     pub files: Vec<(&'static str, String)>,
-    /// `true` if the runner writes its report into the shared directory, not to stdout.
-    pub reports: bool,
+    pub report: ReportPlace,
+}
+
+/// Place of a run's report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ReportPlace {
+    /// The file [`REPORT`] in the shared directory.
+    #[default]
+    Shared,
+    Stdout,
+    /// Files of the project that the run writes, as paths or globs relative to its directory.
+    Project(Vec<String>),
 }
 
 impl RunPlan {
@@ -66,7 +76,6 @@ impl RunPlan {
         Self {
             argv: wanted.program.to_vec(),
             of_script,
-            reports: true,
             ..Self::default()
         }
     }
@@ -168,6 +177,13 @@ pub(crate) fn line(plan: &RunPlan) -> String {
         );
     }
     line + " " + &words(&plan.argv)
+}
+
+/// Returns the line for `/bin/sh` of a command from the caller, which finds the path of its report
+/// in a variable. `place` is the shared directory.
+pub(crate) fn custom_line(command: &str, place: &str) -> String {
+    let report = quoted(&format!("{place}/{REPORT}"));
+    format!("export {REPORT_VARIABLE}={report}\n{command}")
 }
 
 /// Returns the words of a command, quoted for a shell and for people.

@@ -44,8 +44,8 @@ pub enum TestrunError {
         below: Option<String>,
         /// The parameter that names a tool, with its possible values.
         named: String,
-        /// The test script of `package.json`, if it calls an unknown runner.
-        script: Option<String>,
+        /// The call that runs the project's own test command, in words.
+        own_command: Option<String>,
     },
     /// Arguments that exclude each other, or that a runner does not support.
     #[error("{message}")]
@@ -68,18 +68,6 @@ pub enum TestrunError {
     Place(#[source] io::Error),
 }
 
-/// Options for JUnit XML, by a word of the test script: node:test, Mocha.
-const JUNIT_OPTIONS: [(&str, &str); 2] = [
-    (
-        "--test",
-        "--test-reporter=junit --test-reporter-destination=junit.xml",
-    ),
-    (
-        "mocha",
-        "--reporter=xunit --reporter-option=output=junit.xml",
-    ),
-];
-
 impl TestrunError {
     /// Creates an error for arguments.
     pub fn arguments(message: impl Into<String>) -> Self {
@@ -98,23 +86,9 @@ impl TestrunError {
                 below: Some(below), ..
             } => Some(format!("give one of these as `cwd`: {below}").into()),
             Self::Nothing {
-                script: Some(script),
+                own_command: Some(call),
                 ..
-            } => {
-                let options = JUNIT_OPTIONS
-                    .iter()
-                    .find(|(word, _)| script.split_whitespace().any(|other| other == *word));
-                let options = options
-                    .map(|(_, options)| format!(" (`{options}`)"))
-                    .unwrap_or_default();
-                Some(
-                    format!(
-                        "the test script of package.json is `{script}`: use `runner: \"junit\"` \
-                         with a `command` that writes JUnit XML{options}, and `report`, its path"
-                    )
-                    .into(),
-                )
-            }
+            } => Some(call.clone().into()),
             Self::Nothing { named, .. } => {
                 Some(format!("give the project's directory as `cwd`, or name {named}").into())
             }

@@ -106,6 +106,9 @@ pub struct TestReport {
     pub runner: ToolInfo<RunnerName>,
     /// Requested files, tests and project.
     pub scope: Scope,
+    /// `true` if there is no report: the exit code alone decides.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_no_report: bool,
     /// Exit code of the runner; absent if a signal ended it or it never ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,

@@ -11,8 +11,8 @@ pub(crate) use super::by_language::{cargo, javascript};
 pub(crate) use super::changes::{AffectedTests, GitChanges};
 pub(crate) use super::checker::{CheckInputs, CheckSource, Checker};
 pub(crate) use super::command::{
-    PathStyle, REPORT, Reporter, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe,
-    words,
+    PathStyle, REPORT, ReportPlace, Reporter, RunInputs, RunPlan, can_rerun_by_name, escape_regex,
+    paths, safe, words,
 };
 pub(crate) use super::completeness_input::{Evidence, ProjectFacts, not_collected};
 pub(crate) use super::context::RunContext;
@@ -33,7 +33,7 @@ pub(crate) use super::reports::findings::DiagnosticCollector;
 pub(crate) use super::reports::kept_output::KeptOutput;
 pub(crate) use super::reports::results::{CheckResults, Sources, TestResults};
 pub(crate) use super::reports::{
-    go_text, junit, lines, python_text, rust_text, stack, visible_text,
+    documents, go_text, junit, lines, python_text, rust_text, stack, visible_text,
 };
 pub(crate) use super::runner::Runner;
 pub(crate) use super::selection::{FailedTest, TestSelection};

@@ -1,69 +1,166 @@
-//! Report of a run, as bytes.
+//! Reports of a run, as bytes.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use replay_base::text::glob::is_glob;
 use replay_files::fs::{self, OpenFile, Version};
 use replay_files::policy::{Checked, FileKind, PolicyError, Read};
 use replay_sandbox::SharedDirectory;
 
-use super::command::{REPORT, RunPlan};
+use super::command::{REPORT, ReportPlace};
 use super::context::RunContext;
+use super::error::TestrunError;
+use super::project::files;
 
-/// Largest report file of a test runner, and most of each of its streams, that is read, in bytes.
+/// Largest total size of the reports of a run that is read, in bytes.
 const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;
 
-/// Reads the report of the runner. Returns the bytes, and a description of the problem if there is
-/// one. An unchanged report from before the run (`stale`) does not count.
-pub(crate) fn report_of(
-    context: &RunContext<'_>,
-    named: Option<&str>,
-    plan: &RunPlan,
-    lent: &SharedDirectory,
-    project: &Checked<Read>,
-    stale: Option<Version>,
-) -> (Vec<u8>, Option<String>) {
-    let nothing = |why: String| (Vec::new(), Some(why));
-    let Some(path) = named else {
-        let most = if plan.reports {
-            MAX_TEST_REPORT_BYTES
-        } else {
-            0
-        };
-        return match lent.read(REPORT, 0, most) {
-            Ok(bytes) if most > 0 && bytes.len() == most => (
-                bytes,
-                Some(format!(
-                    "only the first {most} bytes of the runner's report were read"
-                )),
-            ),
-            Ok(bytes) => (bytes, None),
-            Err(error) => nothing(format!("the runner's report cannot be read: {error}")),
-        };
-    };
-    if stale.is_some() && version_of(context, project, path) == stale {
-        return nothing(format!("the run did not change `{path}`"));
-    }
-    let shown = project.display_path().join(path);
-    match context.policy.read(&shown) {
-        Ok(file) if file.kind() == FileKind::File => {
-            match fs::read_all(&file, MAX_TEST_REPORT_BYTES as u64) {
-                Ok(bytes) => (bytes, None),
-                Err(error) => nothing(error.to_string()),
-            }
+/// Reports of a run, and a description of the problem if there is one.
+pub(crate) struct Reports {
+    pub documents: Vec<Vec<u8>>,
+    pub fault: Option<String>,
+}
+
+impl Reports {
+    fn missing(why: impl Into<String>) -> Self {
+        Self {
+            documents: Vec::new(),
+            fault: Some(why.into()),
         }
-        Ok(_) => nothing(format!("`{path}` is not a regular file")),
-        Err(PolicyError::NotFound { .. }) => nothing(format!("the command did not write `{path}`")),
-        Err(error) => nothing(error.to_string()),
     }
 }
 
-/// Returns the current version of a report.
-pub(crate) fn version_of(
-    context: &RunContext<'_>,
-    project: &Checked<Read>,
-    report: &str,
-) -> Option<Version> {
-    let file = context
-        .policy
-        .read(project.display_path().join(report))
-        .ok()?;
-    OpenFile::of(&file).ok().map(|file| file.version())
+/// Place of the reports before a run. Unchanged report files from before do not count.
+pub(crate) struct ReportWatch<'a> {
+    context: &'a RunContext<'a>,
+    project: &'a Checked<Read>,
+    place: &'a ReportPlace,
+    before: BTreeMap<PathBuf, Version>,
+}
+
+impl<'a> ReportWatch<'a> {
+    /// Records the present versions of the report files.
+    pub(crate) fn new(
+        context: &'a RunContext<'a>,
+        project: &'a Checked<Read>,
+        place: &'a ReportPlace,
+    ) -> Result<Self, TestrunError> {
+        let mut watch = Self {
+            context,
+            project,
+            place,
+            before: BTreeMap::new(),
+        };
+        if let ReportPlace::Project(paths) = place {
+            for file in watch.files(paths)? {
+                let version = watch.version(&file);
+                watch.before.extend(version.map(|version| (file, version)));
+            }
+        }
+        Ok(watch)
+    }
+
+    /// Reads the reports that the run wrote.
+    pub(crate) fn read(&self, lent: &SharedDirectory) -> Result<Reports, TestrunError> {
+        match self.place {
+            ReportPlace::Stdout => Ok(Reports {
+                documents: Vec::new(),
+                fault: None,
+            }),
+            ReportPlace::Shared => Ok(read_shared(lent)),
+            ReportPlace::Project(paths) => self.read_project(paths),
+        }
+    }
+
+    fn read_project(&self, paths: &[String]) -> Result<Reports, TestrunError> {
+        let files = self.files(paths)?;
+        let named = paths.join("`, `");
+        let mut documents = Vec::new();
+        let mut room = MAX_TEST_REPORT_BYTES;
+        for file in &files {
+            let version = self.version(file);
+            if version.is_some() && version == self.before.get(file).copied() {
+                continue;
+            }
+            match self.read_file(file, room) {
+                Ok(bytes) => {
+                    room -= bytes.len();
+                    documents.push(bytes);
+                }
+                Err(why) => {
+                    let fault = Some(why);
+                    return Ok(Reports { documents, fault });
+                }
+            }
+        }
+        if !documents.is_empty() {
+            let fault = None;
+            return Ok(Reports { documents, fault });
+        }
+        Ok(Reports::missing(match files.len() {
+            0 => format!("the command did not write `{named}`"),
+            _ => format!("the run did not change `{named}`"),
+        }))
+    }
+
+    /// Returns the files of these paths and globs that exist, each once.
+    fn files(&self, paths: &[String]) -> Result<Vec<PathBuf>, TestrunError> {
+        let mut found = Vec::new();
+        for path in paths {
+            if is_glob(path) {
+                found.extend(files::generated(self.context.call(), self.project, path)?);
+                continue;
+            }
+            let file = self.project.display_path().join(path);
+            if self.context.policy.is_there(&file) {
+                found.push(file);
+            }
+        }
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+
+    fn version(&self, file: &Path) -> Option<Version> {
+        let file = self.context.policy.read(file).ok()?;
+        OpenFile::of(&file).ok().map(|file| file.version())
+    }
+
+    fn read_file(&self, path: &Path, most: usize) -> Result<Vec<u8>, String> {
+        let shown = || {
+            let below = path.strip_prefix(self.project.display_path());
+            below.unwrap_or(path).display()
+        };
+        match self.context.policy.read(path) {
+            Ok(file) if file.kind() == FileKind::File => {
+                fs::read_all(&file, most as u64).map_err(|error| error.to_string())
+            }
+            Ok(_) => Err(format!("`{}` is not a regular file", shown())),
+            Err(PolicyError::NotFound { .. }) => {
+                Err(format!("the command did not write `{}`", shown()))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+fn read_shared(lent: &SharedDirectory) -> Reports {
+    match lent.read(REPORT, 0, MAX_TEST_REPORT_BYTES) {
+        Ok(bytes) => {
+            let is_cut = bytes.len() == MAX_TEST_REPORT_BYTES;
+            let fault = is_cut.then(|| {
+                format!(
+                    "only the first {MAX_TEST_REPORT_BYTES} bytes of the runner's report were read"
+                )
+            });
+            let documents = if bytes.is_empty() {
+                Vec::new()
+            } else {
+                vec![bytes]
+            };
+            Reports { documents, fault }
+        }
+        Err(error) => Reports::missing(format!("the runner's report cannot be read: {error}")),
+    }
 }

@@ -13,7 +13,7 @@ use replay_sandbox::exec::{Captured, Denied, ExecError, Log, Outcome, Stage, pla
 
 use super::by_language::cargo;
 use super::choice::{RunnerChoice, choose};
-use super::command::{REPORT, RunInputs, line, words};
+use super::command::{REPORT, ReportPlace, RunInputs, custom_line, line, words};
 use super::completeness::missed;
 use super::completeness_input::{Evidence, ProjectFacts};
 use super::context::RunContext;
@@ -24,10 +24,11 @@ use super::model::{RunError, RunnerName, Scope, TestReport, TestStatus, ToolInfo
 use super::outcome::{ProcessEnding, RunOutcome};
 use super::progress::RunProgress;
 use super::project::program::{MissingProgram, ToolProgram};
-use super::report_file::{report_of, version_of};
+use super::report_file::ReportWatch;
 use super::reports::results::{Sources, TestResults};
 use super::request::RunRequest;
 use super::runner::Runner;
+use super::runners::AnyCommand;
 use super::scope::scope;
 use super::selection::TestSelection;
 use super::subprojects::projects_with_tool;
@@ -46,16 +47,20 @@ pub fn run(
     let disk = context.disk();
     let cwd = context.directory(request.cwd)?;
     check_given(context, request, &cwd)?;
+    let asked = match request.command {
+        Some(_) => Some(&AnyCommand as &'static dyn Runner),
+        None => request.runner,
+    };
     let known = rerun_project(context, request);
     // Failed tests run again with the runner that ran them.
-    let exactly = request.runner.is_some() || known.is_some();
+    let exactly = asked.is_some() || known.is_some();
     let mut choice = match known {
         Some(known) => known,
         None => choose(
             context,
             cwd.display_path(),
             request.cwd.is_some(),
-            request.runner,
+            asked,
             request.files,
         )?,
     };
@@ -96,16 +101,20 @@ pub fn run(
         filter: request.filter,
         script: &script,
     };
-    let plan = runner.plan(&wanted)?;
+    let mut plan = runner.plan(&wanted)?;
+    if let Some(report) = request.report {
+        plan.report = ReportPlace::Project(vec![report.to_owned()]);
+    }
     for (file, text) in &plan.files {
         lent.put(file, text.as_bytes())
             .map_err(TestrunError::Place)?;
     }
-    let shell_line = request.command.map_or_else(|| line(&plan), str::to_owned);
+    let shell_line = match request.command {
+        Some(command) => custom_line(command, &place),
+        None => line(&plan),
+    };
+    let watch = ReportWatch::new(context, &project, &plan.report)?;
     let before = Instant::now();
-    let stale = request
-        .report
-        .and_then(|report| version_of(context, &project, report));
     let mut seen = RunProgress::new(runner);
     let (over, mut ends) = (Cell::new(false), RunEnds::new(request.timeout));
     let building = if runner.is_compiled() {
@@ -134,11 +143,16 @@ pub fn run(
     if runner.is_compiled() && !outcome.stderr.truncated {
         outcome.stderr = Captured::whole(cargo::without_progress(&outcome.stderr.bytes));
     }
-    let (report, fault) = report_of(context, request.report, &plan, &lent, &project, stale);
+    let reports = watch.read(&lent)?;
+    let (report, more_reports) = match reports.documents.split_first() {
+        Some((first, others)) => (first.as_slice(), others),
+        None => Default::default(),
+    };
     let root = project.display_path().to_string_lossy().into_owned();
     let facts = runner.facts(context, &project, &wanted);
     let sources = Sources {
-        report: &report,
+        report,
+        more_reports,
         stdout: &outcome.stdout.bytes,
         stderr: &outcome.stderr.bytes,
         root: &root,
@@ -158,14 +172,14 @@ pub fn run(
         return Err(ExecError::Cancelled.into());
     }
     // If the report is on stdout, truncated output may hide failures.
-    let is_cut = !plan.reports && outcome.stdout.truncated;
+    let is_cut = report.is_empty() && outcome.stdout.truncated;
     let cut = is_cut.then(|| {
         format!(
             "only the first {} bytes of stdout were read",
             outcome.stdout.bytes.len()
         )
     });
-    for message in [fault, late, cut].into_iter().flatten() {
+    for message in [reports.fault, late, cut].into_iter().flatten() {
         results.run_errors.push(RunError {
             class: None,
             message,
@@ -442,22 +456,19 @@ fn check_given(
     {
         return Err(error.into());
     }
-    match (
-        request.runner.is_some_and(<dyn Runner>::is_custom_command),
-        request.command,
-        request.report,
-    ) {
-        (true, Some(_), Some(_)) if request.filter.is_some() => Err(TestrunError::arguments(
-            "`filter` does not apply to `runner: \"junit\"`; select the tests in `command`",
-        )),
-        (true, Some(_), Some(_)) | (false, None, None) => Ok(()),
-        (true, ..) => Err(TestrunError::arguments(
-            "`runner: \"junit\"` needs `command`, which runs the tests, and `report`, the file that it writes JUnit XML to",
-        )),
-        (false, ..) => Err(TestrunError::arguments(
-            "`command` and `report` belong to `runner: \"junit\"`",
-        )),
-    }
+    let is_custom = request
+        .runner
+        .map_or(request.command.is_some(), <dyn Runner>::is_custom_command);
+    let fault = match (is_custom, request.command, request.report) {
+        (true, Some(_), _) if request.filter.is_some() => {
+            "`filter` does not apply to `command`; select the tests in the command"
+        }
+        (true, Some(_), _) | (false, None, None) => return Ok(()),
+        (true, None, _) => "`runner: \"command\"` needs `command`, which runs the tests",
+        (false, None, Some(_)) => "`report` needs `command`, which writes it",
+        (false, Some(_), _) => "`command` excludes another `runner`; leave out one of them",
+    };
+    Err(TestrunError::arguments(fault))
 }
 
 fn missing_tool(

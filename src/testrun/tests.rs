@@ -9,7 +9,7 @@ use replay_base::cancel::Bound;
 use super::checkers::{CargoCheck, GoVet, Mypy, Pyright, Tsc};
 use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use super::outcome::ProcessEnding;
-use super::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
+use super::runners::{AnyCommand, CargoTest, Go, Jest, Nextest, Pytest, Vitest};
 use super::{Checker, Runner, Sources, text, verdict};
 
 struct Sample {
@@ -55,6 +55,7 @@ impl Sample {
     fn sources(&self) -> Sources<'_> {
         Sources {
             report: &self.report,
+            more_reports: &[],
             stdout: &self.stdout,
             stderr: &self.stderr,
             root: "/project",
@@ -229,13 +230,83 @@ fn jest_samples_match_snapshots() {
 }
 
 #[test]
-fn junit_samples_match_snapshots() {
+fn command_samples_match_snapshots() {
     let expected = [
         ("pytest", (Failed, [3, 7, 3, 1, 1, 0, 0])),
         ("vitest", (Failed, [4, 9, 0, 5, 0, 0, 0])),
         ("jest", (Failed, [6, 5, 0, 1, 0, 0, 0])),
+        ("tap_node", (Failed, [2, 1, 0, 1, 1, 0, 0])),
+        ("tap_perl", (Failed, [2, 2, 0, 1, 1, 0, 0])),
+        ("trx", (Failed, [2, 2, 0, 1, 0, 0, 0])),
     ];
-    check_samples(&Junit, &expected);
+    check_samples(&AnyCommand, &expected);
+}
+
+#[test]
+fn exit_code_decides_without_report() {
+    let told = |stdout: &str, exit_code| {
+        let sample = Sample {
+            report: Vec::new(),
+            stdout: stdout.as_bytes().to_vec(),
+            stderr: Vec::new(),
+            own_harness: Vec::new(),
+            ending: ProcessEnding {
+                exit_code: Some(exit_code),
+                duration_ms: 1230,
+                ..ProcessEnding::default()
+            },
+        };
+        text::tests(&sample.run(&AnyCommand))
+    };
+    assert_eq!(
+        told("all good\n", 0),
+        "PASSED: no report: exit 0 (command, 1.23 s)"
+    );
+    assert_eq!(
+        told("a.c:3: no\n", 2),
+        "FAILED: no report: exit 2 (command, 1.23 s)\nRUN ERROR output\n  a.c:3: no"
+    );
+    assert_eq!(
+        told("building\n1..1\nok 1 - a\n", 0),
+        "PASSED: 1 passed, 0 failed (command, 1.23 s)\nok a"
+    );
+    assert_eq!(
+        told("ok 1 - a\n1..2\n", 0),
+        "FAILED: 1 passed, 0 failed, 1 run error (command, 1.23 s)\nRUN ERROR counts disagree\n  \
+         the plan announces 2 tests, but 1 were reported\nok a"
+    );
+    assert_eq!(
+        told("1..2\nok 1 - a\nBail out! no disk\n", 1)
+            .lines()
+            .next(),
+        Some("CRASHED: 1 passed, 0 failed, 2 run errors (command, 1.23 s)")
+    );
+    assert_eq!(
+        told("1..0 # skipped: no display\n", 0).lines().next(),
+        Some("NO TESTS RAN: 0 passed, 0 failed (command, 1.23 s)")
+    );
+}
+
+#[test]
+fn truncated_tap_never_passes() {
+    let whole = "TAP version 14\n# Subtest: a\n    ok 1 - b\n    1..1\nok 1 - a\nok 2 - c\n1..2\n";
+    let status = |length: usize| {
+        let sample = Sample {
+            report: whole.as_bytes()[..length].to_vec(),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            own_harness: Vec::new(),
+            ending: ProcessEnding {
+                exit_code: Some(0),
+                ..ProcessEnding::default()
+            },
+        };
+        sample.run(&AnyCommand).status
+    };
+    assert_eq!(status(whole.len()), TestStatus::Passed);
+    // Without the last digit of the plan it is no plan.
+    let cut = (20..whole.len() - 2).filter(|length| status(*length) == TestStatus::Passed);
+    assert_eq!(cut.count(), 0);
 }
 
 #[test]
@@ -245,7 +316,7 @@ fn junit_suite_with_uncounted_failures_fails() {
             report: xml.as_bytes(),
             ..Sources::default()
         };
-        let results = (&Junit as &dyn Runner).read(sources, Bound::default());
+        let results = (&AnyCommand as &dyn Runner).read(sources, Bound::default());
         let told: Vec<_> = results
             .run_errors
             .iter()
@@ -253,7 +324,7 @@ fn junit_suite_with_uncounted_failures_fails() {
             .collect();
         (
             verdict::of_tests(
-                &Junit,
+                &AnyCommand,
                 &results,
                 0,
                 ProcessEnding {
@@ -355,7 +426,7 @@ fn junit_status_attribute_decides_case_state() {
             report: xml.as_bytes(),
             ..Sources::default()
         };
-        let results = (&Junit as &dyn Runner).read(sources, Bound::default());
+        let results = (&AnyCommand as &dyn Runner).read(sources, Bound::default());
         results
             .tests
             .iter()
@@ -391,7 +462,7 @@ fn junit_status_attribute_decides_case_state() {
     );
     let both = "<testsuite><testcase name='a' status='notrun'><failure/></testcase>\
         <testcase name='b' status='failed'><skipped/></testcase></testsuite>";
-    let results = (&Junit as &dyn Runner).read(
+    let results = (&AnyCommand as &dyn Runner).read(
         Sources {
             report: both.as_bytes(),
             ..Sources::default()
@@ -617,7 +688,7 @@ fn truncated_report_keeps_earlier_results() {
         (&Vitest, "mixed_5"),
         (&Pytest, "mixed_9"),
         (&Jest, "mixed"),
-        (&Junit, "pytest"),
+        (&AnyCommand, "pytest"),
         (&Nextest, "mixed"),
         (&CargoTest, "mixed"),
         (&Go, "mixed"),

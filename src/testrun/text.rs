@@ -79,6 +79,10 @@ fn heading(text: &mut String, report: &TestReport) {
         (summary.flaky, "flaky"),
         (summary.not_run, "not run"),
     ];
+    let no_report = report.has_no_report.then(|| {
+        let code = report.exit_code.unwrap_or_default();
+        format!("no report: exit {code}")
+    });
     let told: Vec<_> = counts
         .iter()
         .filter(|(count, word)| *count > 0 || *word == "passed" || *word == "failed")
@@ -92,7 +96,10 @@ fn heading(text: &mut String, report: &TestReport) {
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, noun)| counted(*count as u64, noun));
-    let told: Vec<_> = told.into_iter().chain(faults).collect();
+    let told: Vec<_> = match no_report {
+        Some(words) => vec![words],
+        None => told.into_iter().chain(faults).collect(),
+    };
     let version = report
         .runner
         .version

@@ -59,6 +59,12 @@ pub fn of_tests(
         // The run was stopped in the middle with a success code, as `pytest.exit` can.
         return TestStatus::Crashed;
     }
+    if results.has_no_report && !faults {
+        return match ending.exit_code {
+            Some(0) => TestStatus::Passed,
+            _ => TestStatus::Failed,
+        };
+    }
     if summary.ran() > 0 {
         // A reported failure counts despite exit code 0, and so does a mere failing exit code.
         let passed = !failed
@@ -185,6 +191,8 @@ pub fn test_report(
             ..info
         },
         scope,
+        has_no_report: results.has_no_report
+            && matches!(status, TestStatus::Passed | TestStatus::Failed),
         exit_code: ending.exit_code,
         signal: ending.signal,
         duration_ms: ending.duration_ms,
@@ -379,7 +387,8 @@ fn hint(
             )
         }
         TestStatus::Failed
-            if report.failures.is_empty()
+            if !report.has_no_report
+                && report.failures.is_empty()
                 && report.file_errors.is_empty()
                 && report.run_errors.is_empty() =>
         {
@@ -486,7 +495,7 @@ fn truncate_list<T>(list: &mut Vec<T>, max: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::model::{Diagnostic, Summary, TestError};
-    use crate::runners::{CargoTest, Go, Jest, Junit, Nextest, Pytest, Vitest};
+    use crate::runners::{AnyCommand, CargoTest, Go, Jest, Nextest, Pytest, Vitest};
 
     fn results(summary: Summary) -> TestResults {
         TestResults {
@@ -760,7 +769,7 @@ mod tests {
         );
         assert_eq!(of(&CargoTest, 0), TestStatus::NoTests);
         assert_eq!(
-            of_tests(&Junit, &TestResults::default(), 0, exit(0)),
+            of_tests(&AnyCommand, &TestResults::default(), 0, exit(0)),
             TestStatus::ConfigError
         );
     }
@@ -784,7 +793,7 @@ mod tests {
             [of(&CargoTest), of(&Nextest), of(&Go)],
             [TestStatus::NoTests; 3]
         );
-        assert_eq!(of(&Junit), TestStatus::ConfigError);
+        assert_eq!(of(&AnyCommand), TestStatus::ConfigError);
         let silent = TestResults {
             silent: vec!["a".to_owned()],
             ..results(passed(1))
@@ -796,7 +805,10 @@ mod tests {
             run_errors: vec![RunError::default()],
             ..results(Summary::default())
         };
-        assert_eq!(of_tests(&Junit, &counted, 0, exit(0)), TestStatus::Failed);
+        assert_eq!(
+            of_tests(&AnyCommand, &counted, 0, exit(0)),
+            TestStatus::Failed
+        );
     }
 
     #[test]

@@ -41,9 +41,10 @@ pub(super) struct Params {
     /// Only what failed and has not passed since
     #[schemars(extend("x-aliases" = ["rerun_failed"]))]
     rerun_failed: Option<bool>,
-    /// With runner junit: a command that writes JUnit XML
+    /// Instead of a runner: any command that runs tests. Write JUnit XML, TAP or trx to
+    /// `$REPLAY_TEST_REPORT` for counts; else its exit code decides
     command: Option<String>,
-    /// With runner junit: the file it writes
+    /// Report that `command` writes elsewhere: a path or glob
     #[schemars(extend("x-aliases" = ["reportPath", "report_path"]))]
     report: Option<String>,
     /// Seconds (default 300)
@@ -65,8 +66,8 @@ impl Tool for RunTests {
     type Output = ReportOutput<TestReport>;
     const NAME: &'static str = "run_tests";
     const TITLE: &'static str = "Run tests";
-    const DESCRIPTION: &'static str = "Run a project's tests (Vitest, Jest, pytest, cargo, go, or anything that writes \
-        JUnit XML) and get counts and each failure with its place. Failing tests are no error of the call. For other \
+    const DESCRIPTION: &'static str = "Run a project's tests with the runner that its files name, or with `command`, and get \
+        counts and each failure with its place. Failing tests are no error of the call. For other \
         commands use execute_command.";
     const HINTS: Hints = Hints::Runs;
     const TOOLSET: Toolset = Toolset::Tests;

@@ -22,7 +22,7 @@ fn open(tree: &Tree, tools: &str) -> Server {
 }
 
 fn gated() -> Value {
-    json!({"runner": "junit", "command": GATED_TESTS, "report": "r.xml"})
+    json!({"command": GATED_TESTS, "report": "r.xml"})
 }
 
 fn structured(reply: &Reply) -> &Value {
@@ -52,7 +52,7 @@ fn long_test_run_goes_on_in_background() {
     assert_eq!(structured(&ended)["running"], false);
     let text = ended.text();
     assert!(
-        text.starts_with("PASSED: 1 passed, 0 failed (junit, "),
+        text.starts_with("PASSED: 1 passed, 0 failed (command, "),
         "{text}"
     );
     assert_eq!(structured(&ended)["output"], *text);
@@ -72,7 +72,7 @@ fn equal_call_joins_running_test_run() {
     let tree = Tree::new();
     let mut server = open(&tree, "files,tests");
     let counted = format!("echo run >> runs; {GATED_TESTS}");
-    let arguments = json!({"runner": "junit", "command": counted, "report": "r.xml"});
+    let arguments = json!({"command": counted, "report": "r.xml"});
     for _ in 0..2 {
         let handed = server.call("run_tests", arguments.clone());
         assert_eq!(structured(&handed)["commandId"], "t1");
@@ -147,10 +147,7 @@ fn server_with_background_call_ends_with_its_client() {
     let tree = Tree::new();
     let mut server = open(&tree, "files,tests");
     let line = "echo $$ > pid; until [ -e go ]; do sleep 0.01; done";
-    let handed = server.call(
-        "run_tests",
-        json!({"runner": "junit", "command": line, "report": "r.xml"}),
-    );
+    let handed = server.call("run_tests", json!({"command": line, "report": "r.xml"}));
     assert_eq!(structured(&handed)["commandId"], "t1");
     server.close_stdin();
     assert!(server.wait_exit().success());
@@ -219,7 +216,7 @@ fn single_call_of_command_line_is_waited_for() {
     assert_eq!(ran, (1, "(no output)\n[exit code: 3]\n".to_owned()));
     let (status, text) = call(
         "run_tests",
-        json!({"runner": "junit", "report": "r.xml",
+        json!({"report": "r.xml",
         "command": "sleep 1.5; echo '<testsuite><testcase name=\"a\" classname=\"c\"/></testsuite>' > r.xml"}),
     );
     assert_eq!(

@@ -6,6 +6,9 @@ mod bodies;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use replay_testrun::{CHECKERS, RUNNERS};
+
+use self::Tool::{Checks, Runs};
 
 /// Generates valid and mutated JSON-RPC lines, with names and arguments of some tools.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
@@ -225,26 +228,95 @@ fn documents() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// A runner or a checker, by name.
+#[derive(Clone, Copy)]
+enum Tool {
+    Runs(&'static str),
+    Checks(&'static str),
+}
+
+impl Tool {
+    /// Returns the first byte of an input of the property.
+    fn index(self) -> u8 {
+        let at = match self {
+            Runs(name) => RUNNERS.iter().position(|runner| runner.id().0 == name),
+            Checks(name) => CHECKERS
+                .iter()
+                .position(|checker| checker.id().0 == name)
+                .map(|at| RUNNERS.len() + at),
+        };
+        u8::try_from(at.expect("a known tool")).expect("less than 256 tools")
+    }
+}
+
 /// Generates reports of test runners and type checkers: the tool and its exit status, then valid
 /// and mutated sample lines.
 fn reports() -> impl Strategy<Value = Vec<u8>> {
-    // Same order as the index in the property.
-    const SAMPLES: [&str; 12] = [
-        include_str!("../../testdata/testrun/vitest/mixed_5.report"),
-        include_str!("../../testdata/testrun/pytest/mixed_9.report"),
-        include_str!("../../testdata/testrun/jest/mixed.report"),
-        include_str!("../../testdata/testrun/junit/pytest.report"),
-        include_str!("../../testdata/testrun/cargo_test/mixed.stdout"),
-        include_str!("../../testdata/testrun/nextest/abort.report"),
-        include_str!("../../testdata/testrun/go/mixed.stdout"),
-        include_str!("../../testdata/testrun/tsc/errors_5.stdout"),
-        include_str!("../../testdata/testrun/cargo_check/errors.stdout"),
-        include_str!("../../testdata/testrun/mypy/text.stdout"),
-        include_str!("../../testdata/testrun/pyright/errors.stdout"),
-        include_str!("../../testdata/testrun/go_vet/json.stdout"),
+    const SAMPLES: [(Tool, &str); 15] = [
+        (
+            Runs("vitest"),
+            include_str!("../../testdata/testrun/vitest/mixed_5.report"),
+        ),
+        (
+            Runs("pytest"),
+            include_str!("../../testdata/testrun/pytest/mixed_9.report"),
+        ),
+        (
+            Runs("jest"),
+            include_str!("../../testdata/testrun/jest/mixed.report"),
+        ),
+        (
+            Runs("command"),
+            include_str!("../../testdata/testrun/command/pytest.report"),
+        ),
+        (
+            Runs("command"),
+            include_str!("../../testdata/testrun/command/tap_node.report"),
+        ),
+        (
+            Runs("command"),
+            include_str!("../../testdata/testrun/command/tap_perl.stdout"),
+        ),
+        (
+            Runs("command"),
+            include_str!("../../testdata/testrun/command/trx.report"),
+        ),
+        (
+            Runs("cargo"),
+            include_str!("../../testdata/testrun/cargo_test/mixed.stdout"),
+        ),
+        (
+            Runs("nextest"),
+            include_str!("../../testdata/testrun/nextest/abort.report"),
+        ),
+        (
+            Runs("go"),
+            include_str!("../../testdata/testrun/go/mixed.stdout"),
+        ),
+        (
+            Checks("tsc"),
+            include_str!("../../testdata/testrun/tsc/errors_5.stdout"),
+        ),
+        (
+            Checks("cargo"),
+            include_str!("../../testdata/testrun/cargo_check/errors.stdout"),
+        ),
+        (
+            Checks("mypy"),
+            include_str!("../../testdata/testrun/mypy/text.stdout"),
+        ),
+        (
+            Checks("pyright"),
+            include_str!("../../testdata/testrun/pyright/errors.stdout"),
+        ),
+        (
+            Checks("go"),
+            include_str!("../../testdata/testrun/go_vet/json.stdout"),
+        ),
     ];
-    (0..12_u8, any::<u8>()).prop_flat_map(|(which, end)| {
-        let sample = SAMPLES[usize::from(which)];
+    (0..SAMPLES.len(), any::<u8>()).prop_flat_map(|(which, end)| {
+        let (tool, sample) = SAMPLES[which];
+        let index = tool.index();
         let lines: Vec<&str> = sample.split_inclusive('\n').collect();
         let piece = prop_oneof![
             1 => Just(sample.as_bytes().to_vec()),
@@ -259,7 +331,7 @@ fn reports() -> impl Strategy<Value = Vec<u8>> {
                 piece
             },
         );
-        vec(cut, 0..12).prop_map(move |pieces| [&[which, end], &pieces.concat()[..]].concat())
+        vec(cut, 0..12).prop_map(move |pieces| [&[index, end], &pieces.concat()[..]].concat())
     })
 }
 

@@ -232,6 +232,15 @@ pub(crate) fn matching(
     find_files(call, base, &[glob], &SKIPPED_DIRS, false)
 }
 
+/// Like [`matching`], for files that a build or a run makes.
+pub(crate) fn generated(
+    call: Call<'_>,
+    base: &Checked<Read>,
+    glob: &str,
+) -> Result<Vec<PathBuf>, TestrunError> {
+    find_files(call, base, &[glob], &["node_modules", ".git"], false)
+}
+
 /// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
 /// and directories with a name in `made`.
 pub(crate) fn matching_sources(

@@ -76,17 +76,9 @@ pub(crate) fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
     ))
 }
 
-/// Returns the test script of the nearest `package.json`, unless it is a placeholder.
-pub(crate) fn test_script(tree: &dyn ProjectTree, cwd: &Path) -> Option<String> {
-    let levels = cwd.ancestors().map_while(|dir| ProjectLevel::at(tree, dir));
-    let script = levels
-        .filter(|level| level.has("package.json"))
-        .find_map(|level| {
-            level.package()["scripts"]["test"]
-                .as_str()
-                .map(str::to_owned)
-        })?;
-    // The script that `npm init` writes is a placeholder.
+/// Returns the test script of `package.json`, unless it is the placeholder of `npm init`.
+pub(crate) fn test_script<'l>(level: &'l ProjectLevel<'_>) -> Option<&'l str> {
+    let script = level.package()["scripts"]["test"].as_str()?;
     let is_shown = script.len() <= LONGEST_SCRIPT && !script.contains(char::is_control);
     (is_shown && !script.contains("no test specified")).then_some(script)
 }
@@ -246,10 +238,14 @@ mod tests {
 
     #[test]
     fn npm_placeholder_is_no_test_script() {
-        let script = |text| test_script(&tree(&[("/w/package.json", text)]), Path::new("/w"));
+        let script = |text| {
+            let files = tree(&[("/w/package.json", text)]);
+            let level = ProjectLevel::at(&files, Path::new("/w"))?;
+            test_script(&level).map(str::to_owned)
+        };
         assert_eq!(
-            script(r#"{"scripts": {"test": "mocha -r x"}}"#).as_deref(),
-            Some("mocha -r x")
+            script(r#"{"scripts": {"test": "ava -r x"}}"#).as_deref(),
+            Some("ava -r x")
         );
         assert_eq!(
             script(r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#),

@@ -10,7 +10,6 @@ use replay_base::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITE
 
 use super::collector::{ResultCollector, join_id, millis};
 use super::kept_output::KeptOutput;
-use super::results::{Sources, TestResults};
 use super::stack;
 use crate::model::{Case, State};
 
@@ -68,23 +67,25 @@ enum TextOwner {
     Err,
 }
 
-/// Reads any `JUnit` XML.
-pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut collector = ResultCollector::new(sources.root);
+/// Reads a document. Returns true if it has begun, and true if it is complete.
+pub(crate) fn collect(
+    document: &[u8],
+    bound: Bound<'_>,
+    collector: &mut ResultCollector<'_>,
+) -> (bool, bool) {
     let mut wrong = Vec::new();
-    let (begun, ended) = read(
-        sources.report,
+    let state = read(
+        document,
         bound,
-        |element| add(&mut collector, element),
+        |element| add(collector, element),
         |told| wrong.push(told),
     );
-    (collector.results.begun, collector.results.ended) = (begun, ended);
     // Counters of a suite are believed if they are worse than its cases.
     for SuiteFailure { class, message } in wrong {
         collector.results.passed = Some(false);
         collector.run_error(Some(class), &message, Vec::new());
     }
-    collector.results
+    state
 }
 
 /// A failure that a suite reports, and its test cases do not.

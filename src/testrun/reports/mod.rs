@@ -1,6 +1,7 @@
 //! Shared parts of the report parsers. Bytes in, values out: no disk, no process, no clock.
 
 pub(crate) mod collector;
+pub(crate) mod documents;
 pub(crate) mod event_reader;
 pub(crate) mod events;
 pub(crate) mod findings;
@@ -12,4 +13,6 @@ pub(crate) mod python_text;
 pub(crate) mod results;
 pub(crate) mod rust_text;
 pub(crate) mod stack;
+mod tap;
+mod trx;
 pub(crate) mod visible_text;

@@ -13,6 +13,8 @@ pub struct Sources<'a> {
     /// Report file: JSON lines of a bundled reporter, or `JUnit` XML. Empty for runners that report
     /// on stdout.
     pub report: &'a [u8],
+    /// Further report files, for runners that write several.
+    pub more_reports: &'a [Vec<u8>],
     pub stdout: &'a [u8],
     pub stderr: &'a [u8],
     /// Working directory of the run, absolute, without a trailing slash; paths below it become
@@ -80,6 +82,8 @@ pub struct TestResults {
     pub is_cut_short: bool,
     /// Overall result by the runner itself: `true` if it passed.
     pub passed: Option<bool>,
+    /// `true` if there is no report, so that the exit code alone decides.
+    pub has_no_report: bool,
     /// `true` if a build failed.
     pub build_failed: bool,
     /// End of the runner's other output, for runs that the report does not explain.

@@ -51,7 +51,7 @@ impl Runner for CargoTest {
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan {
-            reports: false,
+            report: ReportPlace::Stdout,
             ..RunPlan::of(wanted)
         };
         plan.add(["test"]);

@@ -69,7 +69,7 @@ impl Runner for Go {
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan {
-            reports: false,
+            report: ReportPlace::Stdout,
             ..RunPlan::of(wanted)
         };
         plan.add(["test", "-json"]);

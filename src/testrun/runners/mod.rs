@@ -1,9 +1,9 @@
 //! Test runners, one file each. A new one needs its file and an entry in [`RUNNERS`].
 
 mod cargo_test;
+mod command;
 mod go;
 mod jest;
-mod junit;
 mod nextest;
 mod pytest;
 #[cfg(test)]
@@ -14,10 +14,10 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
-    cargo_test::CargoTest, go::Go, jest::Jest, junit::Junit, nextest::Nextest, pytest::Pytest,
-    vitest::Vitest,
+    cargo_test::CargoTest, go::Go, jest::Jest, nextest::Nextest, pytest::Pytest, vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
@@ -31,7 +31,7 @@ pub static RUNNERS: [&dyn Runner; 7] = [
     &nextest::Nextest,
     &go::Go,
     &pytest::Pytest,
-    &junit::Junit,
+    &command::AnyCommand,
 ];
 
 impl ToolKind for dyn Runner {

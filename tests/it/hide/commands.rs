@@ -565,10 +565,7 @@ fn test_runs_and_logs_omit_hidden_files() {
         let command = format!(
             "cat .env other-name keys/deep/k.txt sub/.env; cp .env r.xml || echo '{report}' > r.xml"
         );
-        let run = server.call(
-            "run_tests",
-            json!({"runner": "junit", "command": command, "report": "r.xml"}),
-        );
+        let run = server.call("run_tests", json!({"command": command, "report": "r.xml"}));
         let said = run.whole();
         assert!(
             said.contains(REFUSAL) && said.contains("1 passed") && !said.contains(SECRET),
@@ -587,7 +584,7 @@ fn test_runs_and_logs_omit_hidden_files() {
             page.contains("Permission denied") && !page.contains(SECRET),
             "{page}"
         );
-        let reads = json!({"runner": "junit", "command": "true", "report": ".env"});
+        let reads = json!({"command": "true", "report": ".env"});
         assert!(!server.call("run_tests", reads).whole().contains(SECRET));
     });
 }

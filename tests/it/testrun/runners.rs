@@ -304,8 +304,11 @@ fn wrong_parameters_of_run_tests_are_explained() {
     );
     let again = message(json!({"rerunFailed": true}));
     assert!(again.message.contains("has not run"), "{}", again.message);
-    assert_eq!(message(json!({"runner": "junit"})).code, Some(-32602));
-    assert_eq!(message(json!({"command": "true"})).code, Some(-32602));
+    assert_eq!(message(json!({"runner": "command"})).code, Some(-32602));
+    assert_eq!(
+        message(json!({"runner": "pytest", "command": "true"})).code,
+        Some(-32602)
+    );
 }
 
 pub const CARGO: &str =
@@ -547,19 +550,35 @@ fn nextest_reports_tests_not_run() {
 }
 
 #[test]
-fn command_writing_junit_is_a_runner() {
+fn command_with_report_is_a_runner() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let xml = "<testsuites><testsuite name=\"s\"><testcase name=\"a\" classname=\"c\" time=\"0.1\"/>\
         <testcase name=\"b\" classname=\"c\"><failure message=\"no\">b.sh:3</failure></testcase></testsuite></testsuites>";
     let command = format!("mkdir -p out; echo '{xml}' > out/report.xml; exit 1");
-    let arguments =
-        |command: &str| json!({"runner": "junit", "command": command, "report": "out/report.xml"});
+    let arguments = |command: &str| json!({"command": command, "report": "out/report.xml"});
     let reply = server.call("run_tests", arguments(&command));
     assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 0]));
     // The report of the previous run is not used for this one.
     let stale = server.call("run_tests", arguments("true"));
     assert_eq!(structured(&stale)["status"], "config_error");
+    // Each file of a glob is a report, and the variable names a place outside the project.
+    let several = format!("echo '{xml}' > out/1.xml; echo '{xml}' > out/2.xml");
+    let reply = server.call(
+        "run_tests",
+        json!({"command": several, "report": "out/*.xml"}),
+    );
+    assert_eq!(counts(&reply), ("failed".to_owned(), [2, 2, 0]));
+    let variable = format!("echo '{xml}' > \"$REPLAY_TEST_REPORT\"");
+    let reply = server.call("run_tests", json!({"command": variable}));
+    assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 0]));
+    let reply = server.call("run_tests", json!({"command": "true"}));
+    let head = reply.text().lines().next().unwrap_or_default().to_owned();
+    assert!(
+        head.starts_with("PASSED: no report: exit 0 (command, "),
+        "{head}"
+    );
+    assert_eq!(structured(&reply)["hasNoReport"], true);
 }
 
 #[test]

@@ -219,10 +219,7 @@ fn unreadable_report_is_a_result() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
     let mut run = |command: &str| {
-        let reply = server.call(
-            "run_tests",
-            json!({"runner": "junit", "command": command, "report": "r.xml"}),
-        );
+        let reply = server.call("run_tests", json!({"command": command, "report": "r.xml"}));
         let report = structured(&reply);
         let said = report["runErrors"][0]["message"]
             .as_str()
@@ -253,11 +250,10 @@ fn unreadable_report_is_a_result() {
         "{said}"
     );
     // If the configuration cannot be read, no test runs.
-    let outside = json!({"runner": "junit", "command": "touch ran", "report": "/etc/r.xml"});
+    let outside = json!({"command": "touch ran", "report": "/etc/r.xml"});
     assert_eq!(server.call("run_tests", outside).code(), -32001);
     // A filter would be ignored.
-    let filtered =
-        json!({"runner": "junit", "command": "touch ran", "report": "r.xml", "filter": "a"});
+    let filtered = json!({"command": "touch ran", "report": "r.xml", "filter": "a"});
     assert_eq!(server.call("run_tests", filtered).code(), -32602);
     assert!(!tree.path("work/ran").exists());
 }

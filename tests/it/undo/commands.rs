@@ -332,7 +332,7 @@ fn test_run_reports_changes_of_its_commands() {
     let command = format!("rm b; echo '{report}' >report.xml");
     let reply = server.call(
         "run_tests",
-        json!({"runner": "junit", "command": command, "report": "report.xml"}),
+        json!({"command": command, "report": "report.xml"}),
     );
     let text = reply.text();
     assert!(

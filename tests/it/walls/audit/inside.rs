@@ -227,7 +227,7 @@ fn every_command_tool_hides_audit_log() {
             (
                 "tests",
                 "run_tests",
-                json!({"runner": "junit", "command": command("tests"), "report": "r.xml", "cwd": work}),
+                json!({"command": command("tests"), "report": "r.xml", "cwd": work}),
             ),
             (
                 "background",

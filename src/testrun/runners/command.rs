@@ -1,28 +1,32 @@
-//! Any program that writes `JUnit` XML: the call gives the command and the path of the report.
+//! Any command that runs tests: its report is `JUnit` XML, trx or TAP, or its exit code decides.
 
 use crate::prelude::*;
 
-/// Any program that writes `JUnit` XML.
-pub(crate) struct Junit;
+/// Any command that runs tests.
+pub(crate) struct AnyCommand;
 
-impl ProjectTool for Junit {
+impl ProjectTool for AnyCommand {
     fn about(&self) -> &'static ToolDescription {
         &ToolDescription {
-            name: "junit",
-            title: "`runner: \"junit\"` with a `command` that writes JUnit XML",
+            name: "command",
+            title: "any `command`; JUnit XML, TAP or trx gives counts and places",
             language: None,
             origin: ProgramOrigin::Path("sh"),
         }
     }
 }
 
-impl Runner for Junit {
+impl Runner for AnyCommand {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         Ok(RunPlan::of(wanted))
     }
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-        junit::parse(sources, bound)
+        let results = documents::parse(sources, bound);
+        TestResults {
+            has_no_report: !results.begun && sources.report.is_empty(),
+            ..results
+        }
     }
 
     fn missed<'t>(

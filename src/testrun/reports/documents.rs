@@ -1,0 +1,53 @@
+//! Reports in formats that many tools write: `JUnit` XML, trx and TAP, recognized by their content.
+
+use replay_base::cancel::Bound;
+
+use super::collector::ResultCollector;
+use super::results::{Sources, TestResults};
+use super::{junit, tap, trx};
+
+/// Reads all report files of a run, or else a report on stdout.
+pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+    let mut collector = ResultCollector::new(sources.root);
+    let files =
+        std::iter::once(sources.report).chain(sources.more_reports.iter().map(Vec::as_slice));
+    let mut documents: Vec<&[u8]> = files.filter(|file| !file.is_empty()).collect();
+    if documents.is_empty() && is_report(sources.stdout) {
+        documents.push(sources.stdout);
+    }
+    let mut is_whole = !documents.is_empty();
+    for document in documents {
+        let (begun, ended) = if !begins_with_tag(document) {
+            tap::collect(document, bound, &mut collector)
+        } else if trx::is_trx(document) {
+            trx::collect(document, &mut collector)
+        } else {
+            junit::collect(document, bound, &mut collector)
+        };
+        if !begun {
+            let message = "the report is not JUnit XML, TAP or trx";
+            collector.run_error(None, message, Vec::new());
+        }
+        collector.results.begun |= begun;
+        is_whole &= ended;
+    }
+    collector.results.ended = is_whole;
+    collector.results
+}
+
+/// Returns true for output that is a report, not the text of a program.
+fn is_report(output: &[u8]) -> bool {
+    let has_root = || {
+        let head = String::from_utf8_lossy(&output[..output.len().min(1024)]);
+        ["<testsuite", "<TestRun"]
+            .iter()
+            .any(|root| head.contains(root))
+    };
+    begins_with_tag(output) && has_root() || tap::is_tap(output)
+}
+
+fn begins_with_tag(document: &[u8]) -> bool {
+    const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+    let text = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
+    text.trim_ascii_start().starts_with(b"<")
+}
