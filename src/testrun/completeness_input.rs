@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::project::disk::ProjectTree;
 use super::project::files::NamedPath;
+use super::reports::class_sources::ClassSources;
 use super::reports::results::TestResults;
 
 /// The request, and the needed facts from the disk.
@@ -30,6 +31,8 @@ pub struct ProjectFacts {
     /// Cargo only: names and source files of the test targets with `harness = false`; for nextest
     /// their names alone.
     pub own_harness: Vec<String>,
+    /// JVM only: sources of the project.
+    pub classes: Option<ClassSources>,
 }
 
 /// Returns the named files and directories that the runner did not collect, or for which `is_part`

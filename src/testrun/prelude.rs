@@ -7,7 +7,7 @@ pub(crate) use std::time::Duration;
 pub(crate) use serde::Deserialize;
 pub(crate) use serde_json::Value;
 
-pub(crate) use super::by_language::{cargo, javascript};
+pub(crate) use super::by_language::{cargo, javascript, jvm};
 pub(crate) use super::changes::{AffectedTests, GitChanges};
 pub(crate) use super::checker::{CheckInputs, CheckSource, Checker};
 pub(crate) use super::command::{
@@ -33,7 +33,7 @@ pub(crate) use super::reports::findings::DiagnosticCollector;
 pub(crate) use super::reports::kept_output::KeptOutput;
 pub(crate) use super::reports::results::{CheckResults, Sources, TestResults};
 pub(crate) use super::reports::{
-    documents, go_text, junit, lines, python_text, rust_text, stack, visible_text,
+    documents, go_text, junit, jvm_text, lines, python_text, rust_text, stack, visible_text,
 };
 pub(crate) use super::runner::Runner;
 pub(crate) use super::selection::{FailedTest, TestSelection};

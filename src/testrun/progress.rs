@@ -84,8 +84,8 @@ impl RunProgress {
     }
 
     /// Returns what was counted so far.
-    pub fn counted(&self) -> TestCount {
-        self.counted
+    pub fn counted(&self) -> &TestCount {
+        &self.counted
     }
 
     /// Returns true while a compiled runner has not begun a test.
@@ -103,14 +103,14 @@ impl RunProgress {
         let TestCount {
             done,
             total,
-            units: (built, units),
+            ref building,
             ..
         } = self.counted;
         let seconds = elapsed.as_secs_f64();
         match stage {
             Stage::Waiting => "waiting for a free slot".to_owned(),
-            Stage::Running { .. } if self.is_building() && units > 0 => {
-                format!("building, {built} of {units} crates, {seconds:.1} s")
+            Stage::Running { .. } if self.is_building() && !building.is_empty() => {
+                format!("building, {building}, {seconds:.1} s")
             }
             Stage::Running { .. } if self.is_building() => format!("building, {seconds:.1} s"),
             Stage::Running { .. } if total > 0 => {

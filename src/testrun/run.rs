@@ -158,6 +158,7 @@ pub fn run(
         root: &root,
         go_package: &facts.go_package,
         own_harness: &facts.own_harness,
+        classes: facts.classes.as_ref(),
     };
     let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
     let bound = Bound {

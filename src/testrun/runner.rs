@@ -208,11 +208,17 @@ impl dyn Runner + '_ {
             return FailedTest::of_node(id);
         }
         if self.is_compiled() {
-            // The first suite is the package or the test program.
-            let names = case.suite.iter().skip(1).chain([&case.name]);
+            // A reporter names the class; elsewhere the first suite is the class, the package or
+            // the test program.
+            let (file, own) = if self.has_reporter() {
+                (self.file_of(&id).to_owned(), 0)
+            } else {
+                (case.suite.first().cloned().unwrap_or_default(), 1)
+            };
+            let names = case.suite.iter().skip(own).chain([&case.name]);
             return FailedTest {
                 id,
-                file: case.suite.first().cloned().unwrap_or_default(),
+                file,
                 names: names.cloned().collect(),
             };
         }

@@ -1,16 +1,17 @@
-//! Numbers of tests and of built units while a run goes on.
+//! Numbers of tests, and the progress of a build, while a run goes on.
 
 use super::reports::events::{Collected, Event};
 
 /// Numbers of finished and known tests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestCount {
     /// Number of finished tests.
     pub done: u64,
     /// Number of known tests; may grow while files load.
     pub total: u64,
-    /// Numbers of built and of all units, for a runner that compiles; 0 if it does not report them.
-    pub units: (u64, u64),
+    /// Progress of the build in the words of a runner that compiles, such as `14 of 197 crates`;
+    /// empty if it does not report it.
+    pub building: String,
     /// `true` once a compiled runner starts its tests.
     pub has_begun: bool,
     /// `true` if the reporter has reported the end of all tests.
@@ -29,7 +30,11 @@ impl TestCount {
             Event::Collected(Collected { file: None, tests }) => {
                 self.total = self.total.max(*tests);
             }
-            Event::Test(_) => self.done += 1,
+            Event::TestStart(_) => self.has_begun = true,
+            Event::Test(_) => {
+                self.has_begun = true;
+                self.done += 1;
+            }
             Event::End(_) => self.has_ended = true,
             _ => {}
         }

@@ -89,9 +89,12 @@ pub(crate) fn count_units(line: &str, counted: &mut TestCount) -> bool {
     if let Some(bar) = line.strip_prefix(PROGRESS_BAR) {
         let numbers = bar.split_once("] ").and_then(|(_, rest)| {
             let (built, all) = rest.split(':').next()?.split_once('/')?;
-            Some((built.parse().ok()?, all.parse().ok()?))
+            let numbers: [u64; 2] = [built.parse().ok()?, all.parse().ok()?];
+            Some(format!("{} of {} crates", numbers[0], numbers[1]))
         });
-        counted.units = numbers.unwrap_or(counted.units);
+        if let Some(numbers) = numbers {
+            counted.building = numbers;
+        }
         return true;
     }
     let is_built = line.starts_with("    Finished `");

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use replay_base::limits::MAX_TEST_FILES;
+use replay_base::limits::{MAX_KEPT_TESTS, MAX_TEST_FILES};
 use replay_base::text::glob::{escape, is_glob};
 use replay_base::text::nearest::nearest;
 use replay_files::policy::{Checked, FileKind, PolicyError, Read};
@@ -229,7 +229,23 @@ pub(crate) fn matching(
     base: &Checked<Read>,
     glob: &str,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    find_files(call, base, &[glob], &SKIPPED_DIRS, false)
+    find_files(
+        call,
+        base,
+        &[glob],
+        &SKIPPED_DIRS,
+        false,
+        MAX_TEST_FILES + 1,
+    )
+}
+
+/// Returns the files below a directory that a glob matches, except those that git ignores.
+pub(crate) fn sources(
+    call: Call<'_>,
+    base: &Checked<Read>,
+    glob: &str,
+) -> Result<Vec<PathBuf>, TestrunError> {
+    find_files(call, base, &[glob], &SKIPPED_DIRS, true, MAX_KEPT_TESTS)
 }
 
 /// Like [`matching`], for files that a build or a run makes.
@@ -238,7 +254,14 @@ pub(crate) fn generated(
     base: &Checked<Read>,
     glob: &str,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    find_files(call, base, &[glob], &["node_modules", ".git"], false)
+    find_files(
+        call,
+        base,
+        &[glob],
+        &["node_modules", ".git"],
+        false,
+        MAX_TEST_FILES + 1,
+    )
 }
 
 /// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
@@ -255,6 +278,7 @@ pub(crate) fn matching_sources(
         globs,
         &[&SKIPPED_DIRS[..], &ENVIRONMENTS, made].concat(),
         true,
+        MAX_TEST_FILES + 1,
     )
 }
 
@@ -264,6 +288,7 @@ fn find_files(
     globs: &[&str],
     exclude: &[&str],
     skip_ignored: bool,
+    most: usize,
 ) -> Result<Vec<PathBuf>, TestrunError> {
     let [globs, exclude] = [globs, exclude].map(|names| {
         names
@@ -282,7 +307,7 @@ fn find_files(
     };
     let scope = Scope::new(call.policy, asked)?;
     let is_file = |_: &OsStr, kind: FileKind| kind == FileKind::File;
-    let named = replay_search::names(call, &scope, MAX_TEST_FILES + 1, &is_file)?;
+    let named = replay_search::names(call, &scope, most, &is_file)?;
     Ok(named
         .paths
         .iter()

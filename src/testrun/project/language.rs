@@ -37,7 +37,10 @@ impl Language {
 
     /// Returns true if no test runs before everything is compiled.
     pub fn is_compiled(self) -> bool {
-        matches!(self, Self::Rust | Self::Go)
+        matches!(
+            self,
+            Self::Rust | Self::Go | Self::Java | Self::DotNet | Self::Cpp
+        )
     }
 
     /// Returns the language of a file name; `None` if the name does not tell it.

@@ -6,6 +6,7 @@ use replay_base::limits::{
     MAX_TEST_TEXT_BYTES,
 };
 
+use super::class_sources::ClassSources;
 use super::results::TestResults;
 use super::{stack, visible_text};
 use crate::model::{Case, FileError, Frame, Listed, Phase, RunError, Slow, TestError};
@@ -21,6 +22,8 @@ const SHORT_MESSAGE_BYTES: usize = 160;
 
 pub(crate) struct ResultCollector<'a> {
     pub results: TestResults,
+    /// JVM only: sources of the project.
+    pub classes: Option<&'a ClassSources>,
     root: &'a str,
     detail_bytes: usize,
 }
@@ -30,6 +33,7 @@ impl<'a> ResultCollector<'a> {
     pub(crate) fn new(root: &'a str) -> Self {
         Self {
             results: TestResults::default(),
+            classes: None,
             root,
             detail_bytes: 0,
         }
@@ -44,6 +48,11 @@ impl<'a> ResultCollector<'a> {
     pub(crate) fn path(&mut self, path: &str) -> String {
         let path = stack::relative(path, self.root);
         self.name(path)
+    }
+
+    /// Returns the path of a class's source, if the project has one.
+    pub(crate) fn class_file(&self, class: &str) -> Option<&'a str> {
+        self.classes?.of_class(class)
     }
 
     /// Cleans and shortens a name or an id.
@@ -88,7 +97,10 @@ impl<'a> ResultCollector<'a> {
     }
 
     /// Orders and shortens a stack.
-    pub(crate) fn stack(&mut self, frames: Vec<Frame>) -> Vec<Frame> {
+    pub(crate) fn stack(&mut self, mut frames: Vec<Frame>) -> Vec<Frame> {
+        if let Some(classes) = self.classes {
+            frames = classes.locate(frames);
+        }
         let mut frames = stack::ordered(frames);
         for frame in &mut frames {
             frame.file = self.path(&frame.file);

@@ -9,6 +9,7 @@ use super::{junit, tap, trx};
 /// Reads all report files of a run, or else a report on stdout.
 pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
+    collector.classes = sources.classes;
     let files =
         std::iter::once(sources.report).chain(sources.more_reports.iter().map(Vec::as_slice));
     let mut documents: Vec<&[u8]> = files.filter(|file| !file.is_empty()).collect();

@@ -97,8 +97,10 @@ pub(crate) fn read<'a>(
     bound: Bound<'_>,
     style: &'a EventStyle,
 ) -> EventReader<'a> {
+    let mut collector = ResultCollector::new(sources.root);
+    collector.classes = sources.classes;
     let mut reader = EventReader {
-        collector: ResultCollector::new(sources.root),
+        collector,
         style,
         open: HashMap::new(),
         whole: OpenFile::default(),
@@ -198,6 +200,9 @@ impl EventReader<'_> {
     fn add_file(&mut self, file: &TestFile) -> String {
         let path = file.path.as_deref().unwrap_or(&file.file);
         self.collector.add_file(path);
+        if let Some(source) = self.collector.class_file(path) {
+            self.collector.add_file(source);
+        }
         let key = file_key(file, self.collector.root());
         self.planned.remove(&key);
         key
@@ -269,7 +274,8 @@ impl EventReader<'_> {
             collector.name(&test.name),
             result.state,
         );
-        case.file = Some(collector.path(&test.source));
+        let source = collector.class_file(&test.source);
+        case.file = Some(collector.path(source.unwrap_or(&test.source)));
         (case.line, case.column) = (result.line, result.column);
         case.suite = collector.suite(&test.suite);
         case.duration_ms = result.ms.and_then(milliseconds);

@@ -10,7 +10,7 @@ use replay_base::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITE
 
 use super::collector::{ResultCollector, join_id, millis};
 use super::kept_output::KeptOutput;
-use super::stack;
+use super::{jvm_text, stack};
 use crate::model::{Case, State};
 
 /// Maximum bytes buffered of one text.
@@ -438,7 +438,12 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
         collector.name(name),
         state,
     );
-    case.file = (!element.file.is_empty()).then(|| collector.path(&element.file));
+    let source = collector.class_file(around);
+    let file = source.or_else(|| (!element.file.is_empty()).then_some(&*element.file));
+    case.file = file.map(|file| {
+        collector.add_file(file);
+        collector.path(file)
+    });
     case.line = element.line;
     if !around.is_empty() {
         case.suite = collector.suite(&[around]);
@@ -463,6 +468,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
             };
             let class = (!fault.kind.is_empty()).then_some(fault.kind.as_str());
             let mut error = collector.error(class, message.trim());
+            jvm_text::add_details(collector, &mut error, &fault.text);
             error.stack = collector.stack(frames);
             case.errors.push(error);
         }

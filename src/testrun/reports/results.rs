@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use replay_base::limits::MAX_TEST_TEXT_BYTES;
 
+use super::class_sources::ClassSources;
 use super::{stack, visible_text};
 use crate::model::{Case, Diagnostic, FileError, Listed, RunError, Slow, Summary, Truncated};
 
@@ -25,6 +26,8 @@ pub struct Sources<'a> {
     /// Cargo only: names and source files of the test targets with `harness = false`; for nextest
     /// their names alone.
     pub own_harness: &'a [String],
+    /// JVM only: sources of the project.
+    pub classes: Option<&'a ClassSources>,
 }
 
 /// Parsed results of a test run.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use replay_base::limits::MAX_TEST_FRAMES;
 
+use super::jvm_text;
 use crate::model::Frame;
 
 /// Frames of libraries in a stack that has others.
@@ -133,8 +134,8 @@ pub(crate) fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
     own
 }
 
-/// Splits V8's `Error.stack` into the message and the frames
-/// (<https://v8.dev/docs/stack-trace-api>).
+/// Splits V8's `Error.stack` (<https://v8.dev/docs/stack-trace-api>), or a stack trace of the JVM,
+/// into the message and the frames.
 pub(crate) fn parse_v8(text: &str) -> (&str, Vec<Frame>) {
     let is_frame = |line: &str| {
         line.trim_start()
@@ -166,7 +167,13 @@ fn v8_frame(text: &str) -> Option<Frame> {
         .and_then(|text| text.rsplit_once(" ("))
     {
         Some((function, place)) => (Some(function), place),
-        None => (None, text),
+        None => match text
+            .strip_suffix(')')
+            .and_then(|text| text.rsplit_once('('))
+        {
+            Some((function, place)) => return jvm_text::frame(function, place),
+            None => (None, text),
+        },
     };
     let (file, line, column) = place_of(place)?;
     if file.is_empty() || file.starts_with('<') {

@@ -2,7 +2,9 @@
 
 mod cargo_test;
 mod command;
+mod ctest;
 mod go;
+mod gradle;
 mod jest;
 mod nextest;
 mod pytest;
@@ -17,20 +19,23 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
-    cargo_test::CargoTest, go::Go, jest::Jest, nextest::Nextest, pytest::Pytest, vitest::Vitest,
+    cargo_test::CargoTest, ctest::Ctest, go::Go, gradle::Gradle, jest::Jest, nextest::Nextest,
+    pytest::Pytest, vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All runners. If a project has two for equal reasons, the first one is used.
-pub static RUNNERS: [&dyn Runner; 7] = [
+pub static RUNNERS: [&dyn Runner; 9] = [
     &vitest::Vitest,
     &jest::Jest,
     &cargo_test::CargoTest,
     &nextest::Nextest,
     &go::Go,
     &pytest::Pytest,
+    &gradle::Gradle,
+    &ctest::Ctest,
     &command::AnyCommand,
 ];
 

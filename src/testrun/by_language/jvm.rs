@@ -1,0 +1,220 @@
+//! Shared code of Gradle and Maven: their programs, and the selection of modules, classes and
+//! methods.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_TEST_FILES};
+use replay_files::policy::{Checked, Read};
+use replay_sandbox::exec::Exit;
+
+use crate::command::{RunInputs, can_rerun_by_name, quoted};
+use crate::completeness_input::ProjectFacts;
+use crate::context::RunContext;
+use crate::error::TestrunError;
+use crate::project::disk::ProjectTree;
+use crate::project::files;
+use crate::project::language::Language;
+use crate::project::program::{MissingProgram, ToolProgram};
+use crate::selection::TestSelection;
+
+/// Selected tests; empty lists for all.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct JvmSelection {
+    /// Directories of modules below the project's, of which all tests run.
+    pub modules: Vec<String>,
+    /// Classes by their full names, each with a method or a pattern for methods.
+    pub classes: Vec<(String, Option<String>)>,
+}
+
+/// Returns the selection of a run. A module is a directory with a file of a name for which
+/// `is_build_file` returns true.
+pub(crate) fn select(
+    wanted: &RunInputs<'_>,
+    is_build_file: fn(&str) -> bool,
+) -> Result<JvmSelection, TestrunError> {
+    let mut selected = JvmSelection::default();
+    match wanted.selection {
+        TestSelection::All | TestSelection::Changed => {}
+        TestSelection::Failed(failed) => {
+            // A file that was not compiled is no class.
+            if failed.iter().any(|test| test.file.contains('/')) {
+                return Ok(selected);
+            }
+            let by_name = can_rerun_by_name(failed);
+            let classes = failed.iter().map(|test| {
+                // Other names have parameters, or words of the test's author.
+                let name = test.names.last().map(|name| name.trim_end_matches("()"));
+                let method = name.filter(|name| {
+                    by_name && test.names.len() == 1 && name.chars().all(char::is_alphanumeric)
+                });
+                (test.file.clone(), method.map(str::to_owned))
+            });
+            selected.classes = classes.collect();
+        }
+        TestSelection::Targets(targets) => {
+            let module = |path: &Path| {
+                let names = wanted.tree.names(path).unwrap_or_default();
+                names.iter().any(|name| is_build_file(name))
+            };
+            let is_module_only = wanted.filter.is_none()
+                && targets
+                    .iter()
+                    .all(|target| target.is_dir && module(&target.path));
+            if wanted.by_package || is_module_only {
+                let of = targets.iter().filter_map(|target| {
+                    let dir = target.path.ancestors().find(|dir| module(dir))?;
+                    let below = dir.strip_prefix(wanted.project).ok()?;
+                    Some(below.to_string_lossy().into_owned())
+                });
+                selected.modules = of.collect();
+                selected.modules.sort();
+                selected.modules.dedup();
+                // The project itself is all.
+                if selected.modules.first().is_some_and(String::is_empty) {
+                    selected.modules.clear();
+                }
+                return Ok(selected);
+            }
+            let method = wanted.filter.map(str::to_owned);
+            for target in targets {
+                let mut found = Vec::new();
+                if target.is_dir {
+                    add_sources(wanted.tree, &target.path, &mut found);
+                } else {
+                    found.push(target.path.clone());
+                }
+                let classes = found.iter().filter_map(|file| class_of(wanted.tree, file));
+                let classes = classes.map(|class| (class, method.clone()));
+                selected.classes.extend(classes);
+                if selected.classes.len() > MAX_TEST_FILES {
+                    return Err(TestrunError::arguments(format!(
+                        "`testFiles` name more than {MAX_TEST_FILES} classes; name the \
+                         directories of whole modules"
+                    )));
+                }
+            }
+            if selected.classes.is_empty() {
+                return Err(TestrunError::arguments(
+                    "`testFiles` name no source of a class (.java, .kt, .groovy, .scala)",
+                ));
+            }
+        }
+    }
+    selected.classes.sort();
+    selected.classes.dedup();
+    Ok(selected)
+}
+
+/// Adds the sources below a directory, up to the limit.
+fn add_sources(tree: &dyn ProjectTree, dir: &Path, found: &mut Vec<PathBuf>) {
+    for name in tree.names(dir).unwrap_or_default() {
+        if found.len() > MAX_TEST_FILES {
+            return;
+        }
+        if Language::of(&name) == Some(Language::Java) {
+            found.push(dir.join(name));
+        } else if !name.starts_with('.') && !name.contains('.') && name != "main" {
+            add_sources(tree, &dir.join(name), found);
+        }
+    }
+}
+
+/// Returns the full name of the class that a source declares by its name; `None` if the file is no
+/// source.
+fn class_of(tree: &dyn ProjectTree, file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?;
+    let stem = name.rsplit_once('.')?.0;
+    if Language::of(name) != Some(Language::Java) {
+        return None;
+    }
+    let text = tree.text(file)?;
+    let package = text.lines().find_map(|line| {
+        let rest = line.trim_start().strip_prefix("package ")?;
+        Some(rest.trim().trim_end_matches(';').trim_end())
+    });
+    Some(match package {
+        Some(package) => format!("{package}.{stem}"),
+        None => stem.to_owned(),
+    })
+}
+
+/// Returns the project's sources.
+pub(crate) fn facts(context: &RunContext<'_>, project: &Checked<Read>) -> ProjectFacts {
+    let glob = "**/*.{java,kt,groovy,scala}";
+    let found = files::sources(context.call(), project, glob).unwrap_or_default();
+    let below = found.iter().filter_map(|path| {
+        let below = path.strip_prefix(project.display_path()).ok()?;
+        Some(below.to_str()?.to_owned())
+    });
+    ProjectFacts {
+        classes: Some(below.collect()),
+        ..ProjectFacts::default()
+    }
+}
+
+/// A build tool with a wrapper script, which downloads the distribution of a project.
+pub(crate) struct BuildTool {
+    pub program: &'static str,
+    pub wrapper: &'static str,
+    /// File that has the address of the distribution.
+    pub properties: &'static str,
+    /// Pattern of the shell for the directories of downloaded distributions.
+    pub distributions: &'static str,
+    /// Option that forbids downloads.
+    pub offline: &'static str,
+}
+
+/// Returns the program of a build tool: the distribution of the project's wrapper if that is there,
+/// the wrapper itself if it can download, or else the program in PATH.
+pub(crate) fn program(
+    tool: &BuildTool,
+    context: &RunContext<'_>,
+    project: &Checked<Read>,
+) -> ToolProgram {
+    let found = |program: String| {
+        let offline = context.offline.then(|| tool.offline.to_owned());
+        ToolProgram::Found([program].into_iter().chain(offline).collect(), None)
+    };
+    let Some((wrapper, name)) = wrapper(tool, context, project.display_path()) else {
+        return found(tool.program.to_owned());
+    };
+    let (dirs, program) = (tool.distributions, tool.program);
+    // A wrapper writes a lock beside its distribution, which commands may not write to.
+    let line = format!(
+        "for found in {dirs}/{0}/*/bin/{program} {dirs}/{0}/*/*/bin/{program}; do \
+         if [ -x \"$found\" ]; then echo \"$found\"; exit; fi; done; command -v {program} >/dev/null",
+        quoted(&name)
+    );
+    let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
+    let outcome = context.shell(project, &line, timeout, &mut |_, _| {});
+    match outcome {
+        Ok(outcome) if !outcome.stdout.text().trim().is_empty() => {
+            found(outcome.stdout.text().trim().to_owned())
+        }
+        _ if !context.offline => found(wrapper),
+        Ok(outcome) if outcome.exit == Exit::Code(0) => found(tool.program.to_owned()),
+        _ => ToolProgram::Missing(MissingProgram {
+            what: format!(
+                "the wrapper's `{name}` is not downloaded, and commands find no `{program}`"
+            ),
+            install: format!("{wrapper} --version"),
+        }),
+    }
+}
+
+/// Returns the wrapper script of a project, from its directory upwards, and the name of the
+/// distribution that it runs, such as `gradle-8.5-bin`.
+fn wrapper(tool: &BuildTool, context: &RunContext<'_>, project: &Path) -> Option<(String, String)> {
+    let disk = context.disk();
+    let has_script = |dir: &&Path| {
+        disk.names(dir)
+            .is_some_and(|names| names.iter().any(|name| name == tool.wrapper))
+    };
+    let dir = disk.upwards(project).find(has_script)?;
+    let text = disk.text(&dir.join(tool.properties))?;
+    let mut lines = text.lines().map(str::trim);
+    let url = lines.find_map(|line| line.strip_prefix("distributionUrl"))?;
+    let name = url.rsplit('/').next()?.trim_end_matches(".zip");
+    Some((dir.join(tool.wrapper).to_str()?.to_owned(), name.to_owned()))
+}
