@@ -67,6 +67,8 @@ pub enum ReportPlace {
     Stdout,
     /// Files of the project that the run writes, as paths or globs relative to its directory.
     Project(Vec<String>),
+    /// Like `Project`, for reports of a runner that writes none without tests.
+    Generated(Vec<String>),
 }
 
 impl RunPlan {

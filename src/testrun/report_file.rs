@@ -52,7 +52,7 @@ impl<'a> ReportWatch<'a> {
             place,
             before: BTreeMap::new(),
         };
-        if let ReportPlace::Project(paths) = place {
+        if let ReportPlace::Project(paths) | ReportPlace::Generated(paths) = place {
             for file in watch.files(paths)? {
                 let version = watch.version(&file);
                 watch.before.extend(version.map(|version| (file, version)));
@@ -69,11 +69,12 @@ impl<'a> ReportWatch<'a> {
                 fault: None,
             }),
             ReportPlace::Shared => Ok(read_shared(lent)),
-            ReportPlace::Project(paths) => self.read_project(paths),
+            ReportPlace::Project(paths) => self.read_project(paths, true),
+            ReportPlace::Generated(paths) => self.read_project(paths, false),
         }
     }
 
-    fn read_project(&self, paths: &[String]) -> Result<Reports, TestrunError> {
+    fn read_project(&self, paths: &[String], is_needed: bool) -> Result<Reports, TestrunError> {
         let files = self.files(paths)?;
         let named = paths.join("`, `");
         let mut documents = Vec::new();
@@ -94,7 +95,7 @@ impl<'a> ReportWatch<'a> {
                 }
             }
         }
-        if !documents.is_empty() {
+        if !documents.is_empty() || !is_needed {
             let fault = None;
             return Ok(Reports { documents, fault });
         }

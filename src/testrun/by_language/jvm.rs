@@ -9,13 +9,15 @@ use replay_files::policy::{Checked, Read};
 use replay_sandbox::exec::Exit;
 
 use crate::command::{RunInputs, can_rerun_by_name, quoted};
-use crate::completeness_input::ProjectFacts;
+use crate::completeness_input::{Evidence, ProjectFacts, not_collected};
 use crate::context::RunContext;
 use crate::error::TestrunError;
 use crate::project::disk::ProjectTree;
-use crate::project::files;
+use crate::project::files::{self, NamedPath};
 use crate::project::language::Language;
 use crate::project::program::{MissingProgram, ToolProgram};
+use crate::project::signs::{MAX_PROJECT_DEPTH, ProjectLevel, Sign, SignWeight};
+use crate::reports::results::TestResults;
 use crate::selection::TestSelection;
 
 /// Selected tests; empty lists for all.
@@ -43,6 +45,10 @@ pub(crate) fn select(
             }
             let by_name = can_rerun_by_name(failed);
             let classes = failed.iter().map(|test| {
+                // The set-up of a class has its name.
+                if test.file.is_empty() {
+                    return (test.names.concat(), None);
+                }
                 // Other names have parameters, or words of the test's author.
                 let name = test.names.last().map(|name| name.trim_end_matches("()"));
                 let method = name.filter(|name| {
@@ -163,6 +169,56 @@ pub(crate) struct BuildTool {
     pub distributions: &'static str,
     /// Option that forbids downloads.
     pub offline: &'static str,
+}
+
+pub(crate) const GRADLE: BuildTool = BuildTool {
+    program: "gradle",
+    wrapper: "gradlew",
+    properties: "gradle/wrapper/gradle-wrapper.properties",
+    distributions: "\"${GRADLE_USER_HOME:-$HOME/.gradle}\"/wrapper/dists",
+    offline: "--offline",
+};
+
+pub(crate) const MAVEN: BuildTool = BuildTool {
+    program: "mvn",
+    wrapper: "mvnw",
+    properties: ".mvn/wrapper/maven-wrapper.properties",
+    distributions: "\"${MAVEN_USER_HOME:-$HOME/.m2}\"/wrapper/dists",
+    offline: "-o",
+};
+/// Options of each run: the version, no colours, no progress of downloads, all modules that can be
+/// built.
+pub(crate) const MAVEN_OPTIONS: [&str; 4] = ["-V", "-B", "-ntp", "-fae"];
+
+/// Returns the sign of Maven. The project is the one above with this one as a module: that builds
+/// the other modules, which are in no repository.
+pub(crate) fn maven_sign(level: &ProjectLevel<'_>) -> Sign {
+    let (weight, why) = level.sign_of_file("pom.xml")?;
+    let is_module = level
+        .dir
+        .ancestors()
+        .skip(1)
+        .take(MAX_PROJECT_DEPTH)
+        .any(|above| {
+            let below = level.dir.strip_prefix(above).unwrap_or(level.dir);
+            let module = format!("<module>{}</module>", below.display());
+            let text = level.tree.text(&above.join("pom.xml"));
+            text.is_some_and(|text| text.contains(&module))
+        });
+    Some((if is_module { SignWeight::Habit } else { weight }, why))
+}
+
+/// Returns the named files and directories of which no class ran. Changed files belong to modules,
+/// of which all classes run.
+pub(crate) fn missed<'t>(
+    evidence: &Evidence<'_>,
+    named: &[&'t NamedPath],
+    results: &TestResults,
+) -> Vec<&'t NamedPath> {
+    if evidence.by_package {
+        return Vec::new();
+    }
+    not_collected(evidence, named, results, |_| true)
 }
 
 /// Returns the program of a build tool: the distribution of the project's wrapper if that is there,

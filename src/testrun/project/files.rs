@@ -260,7 +260,7 @@ pub(crate) fn generated(
         &[glob],
         &["node_modules", ".git"],
         false,
-        MAX_TEST_FILES + 1,
+        MAX_KEPT_TESTS,
     )
 }
 

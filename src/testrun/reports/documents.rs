@@ -9,6 +9,16 @@ use super::{junit, tap, trx};
 /// Reads all report files of a run, or else a report on stdout.
 pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut collector = ResultCollector::new(sources.root);
+    collector.results.ended = collect(sources, bound, &mut collector);
+    collector.results
+}
+
+/// Adds the results of all reports. Returns true if there are any, and they are complete.
+pub(crate) fn collect<'a>(
+    sources: &Sources<'a>,
+    bound: Bound<'_>,
+    collector: &mut ResultCollector<'a>,
+) -> bool {
     collector.classes = sources.classes;
     let files =
         std::iter::once(sources.report).chain(sources.more_reports.iter().map(Vec::as_slice));
@@ -19,11 +29,11 @@ pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut is_whole = !documents.is_empty();
     for document in documents {
         let (begun, ended) = if !begins_with_tag(document) {
-            tap::collect(document, bound, &mut collector)
+            tap::collect(document, bound, collector)
         } else if trx::is_trx(document) {
-            trx::collect(document, &mut collector)
+            trx::collect(document, collector)
         } else {
-            junit::collect(document, bound, &mut collector)
+            junit::collect(document, bound, collector)
         };
         if !begun {
             let message = "the report is not JUnit XML, TAP or trx";
@@ -32,8 +42,7 @@ pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         collector.results.begun |= begun;
         is_whole &= ended;
     }
-    collector.results.ended = is_whole;
-    collector.results
+    is_whole
 }
 
 /// Returns true for output that is a report, not the text of a program.

@@ -438,7 +438,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
         collector.name(name),
         state,
     );
-    let source = collector.class_file(around);
+    let source = collector.class_file(element.class.trim());
     let file = source.or_else(|| (!element.file.is_empty()).then_some(&*element.file));
     case.file = file.map(|file| {
         collector.add_file(file);

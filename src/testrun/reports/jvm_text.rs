@@ -2,7 +2,7 @@
 
 use super::collector::ResultCollector;
 use super::stack;
-use crate::model::{Frame, TestError};
+use crate::model::{Frame, Phase, TestError};
 use crate::project::language::Language;
 
 /// Parses a frame: `class.method` (perhaps behind a loader and a module) and `File.java:12`, `Native
@@ -78,6 +78,40 @@ pub(crate) struct CompilerLine<'a> {
     pub message: &'a str,
 }
 
+/// Returns the errors and warnings in the output of a compiler. javac names a missing symbol in a
+/// line of its own.
+pub(crate) fn compiler_lines<'a>(
+    lines: impl Iterator<Item = &'a str>,
+) -> Vec<(CompilerLine<'a>, String)> {
+    let mut found: Vec<(CompilerLine<'_>, String)> = Vec::new();
+    for line in lines {
+        if let Some(error) = compiler_line(line) {
+            let message = error.message.to_owned();
+            found.push((error, message));
+        } else if let Some((_, symbol)) = line.split_once("  symbol:")
+            && let Some((_, message)) = found.last_mut()
+            && !message.contains(", ")
+        {
+            *message = format!("{message}, {}", symbol.trim());
+        }
+    }
+    found
+}
+
+/// Adds the errors of a compiler in these lines.
+pub(crate) fn add_compiler_errors<'a>(
+    collector: &mut ResultCollector<'_>,
+    lines: impl Iterator<Item = &'a str>,
+) {
+    for (error, message) in compiler_lines(lines)
+        .iter()
+        .filter(|(found, _)| found.is_error)
+    {
+        let (line, column) = (Some(error.line), error.column);
+        collector.file_error(error.file, Phase::Compile, message, line, column);
+    }
+}
+
 /// Parses a line of javac, kotlinc, groovyc or scalac, also behind Maven's or Gradle's marks:
 /// `A.java:3: error: x`, `[ERROR] /p/A.java:[3,9] x`, `e: file:///p/A.kt:3:9 x`, `e: /p/A.kt: (3, 9):
 /// x`, `[Error] /p/A.scala:3:9: x`.
@@ -99,6 +133,10 @@ pub(crate) fn compiler_line(line: &str) -> Option<CompilerLine<'_>> {
         .match_indices(':')
         .find(|(at, _)| Language::of(&text[..*at]) == Some(Language::Java))?;
     let (file, rest) = (&text[..at], &text[at + 1..]);
+    if file.starts_with(char::is_whitespace) || file.contains('(') {
+        // A frame.
+        return None;
+    }
     let rest = rest.trim_start().trim_start_matches(['[', '(']);
     let is_digit = |next: char| next.is_ascii_digit();
     let end = rest.find(|next| !is_digit(next))?;
@@ -172,6 +210,7 @@ mod tests {
         for other in [
             "A.java:3: x",
             "\tat org.a.A.m(A.java:3)",
+            "[ERROR] \tat org.a.A.m(A.java:3)",
             "[ERROR] /p/A.java uses or overrides a deprecated API.",
             "A.java:",
         ] {

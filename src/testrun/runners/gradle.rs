@@ -2,20 +2,11 @@
 
 mod report;
 
-use crate::by_language::jvm::BuildTool;
 use crate::prelude::*;
 
 const REPORTER: Reporter = Reporter {
     file: "replay.gradle",
     text: include_str!("gradle/replay.gradle"),
-};
-
-const TOOL: BuildTool = BuildTool {
-    program: "gradle",
-    wrapper: "gradlew",
-    properties: "gradle/wrapper/gradle-wrapper.properties",
-    distributions: "\"${GRADLE_USER_HOME:-$HOME/.gradle}\"/wrapper/dists",
-    offline: "--offline",
 };
 
 pub(crate) struct Gradle;
@@ -36,7 +27,7 @@ impl ProjectTool for Gradle {
     }
 
     fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-        jvm::program(&TOOL, context, project)
+        jvm::program(&jvm::GRADLE, context, project)
     }
 }
 
@@ -109,5 +100,14 @@ impl Runner for Gradle {
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
+    }
+
+    fn missed<'t>(
+        &self,
+        evidence: &Evidence<'_>,
+        named: &[&'t NamedPath],
+        results: &TestResults,
+    ) -> Vec<&'t NamedPath> {
+        jvm::missed(evidence, named, results)
     }
 }

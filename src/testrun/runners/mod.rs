@@ -6,6 +6,7 @@ mod ctest;
 mod go;
 mod gradle;
 mod jest;
+mod maven;
 mod nextest;
 mod pytest;
 #[cfg(test)]
@@ -19,15 +20,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
-    cargo_test::CargoTest, ctest::Ctest, go::Go, gradle::Gradle, jest::Jest, nextest::Nextest,
-    pytest::Pytest, vitest::Vitest,
+    cargo_test::CargoTest, ctest::Ctest, go::Go, gradle::Gradle, jest::Jest, maven::Maven,
+    nextest::Nextest, pytest::Pytest, vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All runners. If a project has two for equal reasons, the first one is used.
-pub static RUNNERS: [&dyn Runner; 9] = [
+pub static RUNNERS: [&dyn Runner; 10] = [
     &vitest::Vitest,
     &jest::Jest,
     &cargo_test::CargoTest,
@@ -35,6 +36,7 @@ pub static RUNNERS: [&dyn Runner; 9] = [
     &go::Go,
     &pytest::Pytest,
     &gradle::Gradle,
+    &maven::Maven,
     &ctest::Ctest,
     &command::AnyCommand,
 ];

@@ -23,28 +23,30 @@ pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut reader = event_reader::read(sources, bound, &STYLE);
     let collector = &mut reader.collector;
     let [stdout, stderr] = [sources.stdout, sources.stderr].map(String::from_utf8_lossy);
+    let causes = || {
+        let causes = stderr.split(WENT_WRONG).skip(1);
+        causes.map(|cause| cause.split("\n* ").next().unwrap_or(cause).trim())
+    };
+    let is_compiler = |cause: &str| {
+        let task = cause.strip_prefix("Execution failed for task '");
+        let task = task.and_then(|rest| rest.split('\'').next());
+        let name = task.and_then(|task| task.rsplit(':').next());
+        name.is_some_and(|name| name.starts_with("compile"))
+    };
+    collector.results.build_failed = causes().any(is_compiler);
     for line in stdout.lines().chain(stderr.lines()) {
         // Most versions write the second one to stderr.
         collector.results.ended |=
             line.starts_with("BUILD SUCCESSFUL") || line.starts_with("BUILD FAILED");
-        let found = jvm_text::compiler_line(line).filter(|found| found.is_error);
-        if let Some(found) = found {
-            collector.results.build_failed = true;
-            let (line, column) = (Some(found.line), found.column);
-            collector.file_error(found.file, Phase::Compile, found.message, line, column);
-        }
     }
-    for cause in stderr.split(WENT_WRONG).skip(1) {
-        let cause = cause.split("\n* ").next().unwrap_or(cause).trim();
-        let task = cause
-            .strip_prefix("Execution failed for task '")
-            .and_then(|rest| rest.split('\'').next());
-        let is_compiler = task
-            .and_then(|task| task.rsplit(':').next())
-            .is_some_and(|name| name.starts_with("compile"));
-        collector.results.build_failed |= is_compiler;
+    // Tests of compilers print lines like these.
+    if collector.results.build_failed {
+        let lines = stdout.lines().chain(stderr.lines());
+        jvm_text::add_compiler_errors(collector, lines);
+    }
+    for cause in causes() {
         // Those of tests and of compilers have been told with their places.
-        let is_told = is_compiler && !collector.results.file_errors.is_empty()
+        let is_told = is_compiler(cause) && !collector.results.file_errors.is_empty()
             || cause.contains("There were failing tests");
         if !is_told {
             collector.run_error(Some("gradle"), cause, Vec::new());
