@@ -39,6 +39,13 @@ pub(super) struct QueueChoice {
     pub(super) is_again: bool,
 }
 
+impl QueueChoice {
+    fn again(index: usize) -> Self {
+        let is_again = true;
+        Self { index, is_again }
+    }
+}
+
 impl Queue {
     pub(super) fn prepare(&mut self, entries: &[Entry]) {
         self.drop_unanswered(entries);
@@ -92,96 +99,43 @@ impl Queue {
     pub(super) fn take(
         &self,
         entries: &[Entry],
-        ConnectionState {
-            done,
-            transaction,
-            peer,
-            ..
-        }: &ConnectionState,
+        state: &ConnectionState,
         without: bool,
         worker: &Worker,
         fits: impl Fn(usize) -> bool,
     ) -> Option<QueueChoice> {
-        let rank = |index: &usize| worker.rank(&entries[*index].worker);
-        let is_given = |index: &usize| entries[*index].given.load(Ordering::Relaxed);
+        let chooser = Chooser {
+            queue: self,
+            entries,
+            state,
+            worker,
+            repeats: self.repeats && !(without && self.choosing.is_some()),
+            from: self.skip_given(entries),
+            fits,
+        };
+        let within = chooser
+            .within_transaction()
+            .and_then(|index| chooser.next(index));
+        within
+            .or_else(|| chooser.in_order())
+            .or_else(|| chooser.repeated())
+    }
+
+    /// Returns the place of the first recording that was not served.
+    fn skip_given(&self, entries: &[Entry]) -> usize {
         let from = self.given.load(Ordering::Relaxed);
-        let skipped = self.entries[from..]
+        let given = self.entries[from..]
             .iter()
-            .take_while(|index| is_given(index))
-            .count();
-        self.given.fetch_max(from + skipped, Ordering::Relaxed);
-        let repeats = self.repeats && !(without && self.choosing.is_some());
-        // An abandoned call is not repeated.
-        let answers_again = |index: &&usize| {
-            let entry = &entries[**index];
-            !entry.exchange.abandoned() && self.is_after(&entry.done, done) && fits(**index)
-        };
-        let is_one = |index: &usize| {
-            !is_given(index) && self.is_after(&entries[*index].done, done) && fits(*index)
-        };
-        let left = || self.entries.iter().enumerate().skip(from + skipped);
-        // Answers within a transaction depend on all of it: on cursors, on uncommitted rows.
-        let is_within = |index: &usize| {
-            *transaction != 0 && entries[*index].transaction == *transaction && is_one(index)
-        };
-        let within = left().find(|(_, index)| is_within(index));
-        if let Some((_, index)) = within
-            && !entries[*index].given.swap(true, Ordering::Relaxed)
-        {
-            return Some(QueueChoice {
-                index: *index,
-                is_again: false,
-            });
-        }
-        // Tests that run alone or in another order read the state between their own writes.
-        let is_now = |index: &usize| {
-            self.choosing.is_some() && entries[*index].is_between_writes(entries) && is_one(index)
-        };
-        let is_of_peer = |index: &usize| *peer == Some(entries[*index].exchange.connection);
-        let of_peer = || left().filter(|(_, index)| is_of_peer(index) && is_one(index));
-        let now_of_peer = of_peer().find(|(_, index)| is_now(index));
-        let first = now_of_peer.or_else(|| of_peer().next());
-        let ranked = (0..Worker::RANKS).flat_map(|wanted| {
-            let of_rank = move || left().filter(move |(_, index)| rank(index) == wanted);
-            let now = of_rank().find(|(_, index)| is_now(index) && !worker.is_own(wanted));
-            now.into_iter()
-                .chain(of_rank().filter(|(_, index)| is_one(index)))
-        });
-        for (at, index) in first.into_iter().chain(ranked) {
-            let entry = &entries[*index];
-            let last = self.entries[..at]
-                .iter()
-                .rev()
-                .filter(|last| is_given(last) && rank(last) <= rank(index))
-                .filter(|last| is_of_peer(last) || !is_of_peer(index))
-                .find(answers_again);
-            if let Some(last) =
-                last.filter(|last| repeats && is_before_writes(entries, **last, *index))
-            {
-                return Some(QueueChoice {
-                    index: *last,
-                    is_again: true,
-                });
-            }
-            if !entry.given.swap(true, Ordering::Relaxed) {
-                return Some(QueueChoice {
-                    index: *index,
-                    is_again: false,
-                });
-            }
-        }
-        let all_again = self.entries.iter().rev().filter(answers_again);
-        let again = all_again.min_by_key(|index| rank(index))?;
-        (repeats || entries[*again].reusable).then_some(QueueChoice {
-            index: *again,
-            is_again: true,
-        })
+            .take_while(|index| entries[**index].is_given());
+        let from = from + given.count();
+        self.given.fetch_max(from, Ordering::Relaxed);
+        from
     }
 
     /// Returns true if all recordings were served.
     pub(super) fn is_used_up(&self, entries: &[Entry]) -> bool {
         let mut all = self.entries.iter();
-        all.all(|index| entries[*index].given.load(Ordering::Relaxed))
+        all.all(|index| entries[*index].is_given())
     }
 
     /// Returns true if it matters which recording is taken.
@@ -201,10 +155,125 @@ impl Queue {
     }
 }
 
+/// Choice of a recording for one call.
+struct Chooser<'a, F> {
+    queue: &'a Queue,
+    entries: &'a [Entry],
+    state: &'a ConnectionState,
+    worker: &'a Worker,
+    /// `true` if a recording may be repeated.
+    repeats: bool,
+    /// Place of the first recording that was not served.
+    from: usize,
+    fits: F,
+}
+
+impl<F: Fn(usize) -> bool> Chooser<'_, F> {
+    fn rank(&self, index: usize) -> u8 {
+        self.worker.rank(&self.entries[index].worker)
+    }
+
+    fn is_after(&self, index: usize) -> bool {
+        let recorded = &self.entries[index].done;
+        self.queue.is_after(recorded, &self.state.done) && (self.fits)(index)
+    }
+
+    fn is_free(&self, index: usize) -> bool {
+        !self.entries[index].is_given() && self.is_after(index)
+    }
+
+    /// Returns true if tests that run alone or in another order read this state between their writes.
+    fn is_now(&self, index: usize) -> bool {
+        self.queue.choosing.is_some() && self.entries[index].is_between_writes(self.entries)
+    }
+
+    fn is_of_peer(&self, index: usize) -> bool {
+        self.state.peer == Some(self.entries[index].exchange.connection)
+    }
+
+    /// Returns the free recordings that are wanted, with their places in the queue.
+    fn free(&self, is_wanted: impl Fn(usize) -> bool) -> impl Iterator<Item = (usize, usize)> {
+        let left = self.queue.entries.iter().copied().enumerate();
+        left.skip(self.from)
+            .filter(move |(_, index)| is_wanted(*index) && self.is_free(*index))
+    }
+
+    /// Serves a recording, unless another call was faster.
+    fn next(&self, index: usize) -> Option<QueueChoice> {
+        let is_again = false;
+        let is_given = self.entries[index].given.swap(true, Ordering::Relaxed);
+        (!is_given).then_some(QueueChoice { index, is_again })
+    }
+
+    /// Returns the next recording of the same transaction. Answers within it depend on all of it: on
+    /// cursors, on uncommitted rows.
+    fn within_transaction(&self) -> Option<usize> {
+        let transaction = self.state.transaction;
+        let is_within =
+            |index: usize| transaction != 0 && self.entries[index].transaction == transaction;
+        self.free(is_within).map(|(_, index)| index).next()
+    }
+
+    /// Returns the free recordings in the order of preference; a recording may be there twice.
+    fn preferred(&self) -> impl Iterator<Item = (usize, usize)> {
+        let of_peer = || self.free(|index| self.is_of_peer(index));
+        let now_of_peer = of_peer().find(|(_, index)| self.is_now(*index));
+        let first = now_of_peer.or_else(|| of_peer().next());
+        let ranked = (0..Worker::RANKS).flat_map(move |wanted| {
+            let of_rank = move || self.free(move |index| self.rank(index) == wanted);
+            let is_now = |index| self.is_now(index) && !self.worker.is_own(wanted);
+            let now = of_rank().find(|(_, index)| is_now(*index));
+            now.into_iter().chain(of_rank())
+        });
+        first.into_iter().chain(ranked)
+    }
+
+    /// Serves the preferred recording. Repeats the one before it instead, while writes between them
+    /// were not made.
+    fn in_order(&self) -> Option<QueueChoice> {
+        self.preferred().find_map(|(at, index)| {
+            let last = self.last_before(at, index).filter(|_| self.repeats);
+            let waits = |last: &usize| is_before_writes(self.entries, *last, index);
+            let again = last.filter(waits).map(QueueChoice::again);
+            again.or_else(|| self.next(index))
+        })
+    }
+
+    /// Returns true if a served recording may answer again; an abandoned one may not.
+    fn answers_again(&self, index: usize) -> bool {
+        !self.entries[index].exchange.abandoned() && self.is_after(index)
+    }
+
+    /// Returns the last served recording before this one, for the same or a closer worker.
+    fn last_before(&self, at: usize, index: usize) -> Option<usize> {
+        let mut served = self.queue.entries[..at].iter().rev().copied();
+        served.find(|last| {
+            self.entries[*last].is_given()
+                && self.rank(*last) <= self.rank(index)
+                && (self.is_of_peer(*last) || !self.is_of_peer(index))
+                && self.answers_again(*last)
+        })
+    }
+
+    /// Repeats the last recording that may answer, if all are served.
+    fn repeated(&self) -> Option<QueueChoice> {
+        let all = self.queue.entries.iter().rev().copied();
+        let again = all
+            .filter(|index| self.answers_again(*index))
+            .min_by_key(|index| self.rank(*index))?;
+        let may_repeat = self.repeats || self.entries[again].reusable;
+        may_repeat.then_some(QueueChoice::again(again))
+    }
+}
+
 impl Entry {
+    fn is_given(&self) -> bool {
+        self.given.load(Ordering::Relaxed)
+    }
+
     /// Returns true if the last write before it was served, and the next one was not.
     fn is_between_writes(&self, entries: &[Self]) -> bool {
-        let is_given = |index: usize| entries[index].given.load(Ordering::Relaxed);
+        let is_given = |index: usize| entries[index].is_given();
         let [last, next] = self.around;
         last.is_none_or(is_given) && !next.is_some_and(is_given)
     }
@@ -262,7 +331,7 @@ fn is_before_writes(entries: &[Entry], last: usize, next: usize) -> bool {
         .iter()
         .filter(|entry| entry.writes && entry.exchange.target == *target)
         .peekable();
-    let is_left = |entry: &Entry| !entry.given.load(Ordering::Relaxed);
+    let is_left = |entry: &Entry| !entry.is_given();
     if frames::polls(&entries[next].exchange) {
         writes.any(is_left)
     } else {

@@ -16,8 +16,43 @@ pub(crate) struct Database {
     pub(crate) parts: fn(&[u8], &mut PartList) -> Option<()>,
     /// Returns the number of bytes at the start of a client's message that are not text.
     pub(crate) head: fn(&[u8]) -> usize,
-    /// `None` if it is recorded in turns, which are divided into frames later.
-    pub(crate) recorder: Option<fn(bool) -> Box<dyn Dialogue>>,
-    pub(crate) player: fn() -> Box<dyn Responder>,
-    pub(crate) frames: Option<&'static FrameFormat>,
+    pub(crate) conversation: Conversation,
+}
+
+/// Recording and replay of a protocol.
+pub(crate) enum Conversation {
+    /// With a recorder, which may relay TLS, and a player of its own.
+    Own {
+        recorder: fn(bool) -> Box<dyn Dialogue>,
+        player: fn() -> Box<dyn Responder>,
+    },
+    /// Recorded in turns, which are divided into frames later.
+    InFrames(&'static FrameFormat),
+}
+
+impl Database {
+    /// Declares a protocol with frames, whose messages have no bytes in front of their text.
+    pub(crate) const fn in_frames(
+        protocol: Protocol,
+        kind: &'static str,
+        port: u16,
+        parts: fn(&[u8], &mut PartList) -> Option<()>,
+        format: &'static FrameFormat,
+    ) -> Self {
+        Self {
+            protocol,
+            kind,
+            port,
+            parts,
+            head: |_| 0,
+            conversation: Conversation::InFrames(format),
+        }
+    }
+
+    pub(crate) fn frames(&self) -> Option<&'static FrameFormat> {
+        match self.conversation {
+            Conversation::Own { .. } => None,
+            Conversation::InFrames(format) => Some(format),
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Registry of the supported protocols other than HTTP. Each is declared in its folder and listed here.
 
 use crate::call::{Link, Protocol};
-use crate::protocol::database::Database;
+use crate::protocol::database::{Conversation, Database};
 use crate::protocol::dialogue::DialogueRecorder;
-use crate::protocol::responder::{Prompter, ResponderPlayer};
+use crate::protocol::frames::FrameResponder;
+use crate::protocol::responder::{Prompter, Responder, ResponderPlayer};
 use crate::protocol::script::Script;
 use crate::protocol::wire::{WirePlayer, WireRecorder};
 use crate::protocol::{frames, mongo, mysql, postgres, redis};
@@ -43,11 +44,11 @@ pub(crate) fn of_kind(kind: &str) -> Option<Protocol> {
 /// none. Without the real certificate a client cannot use channel binding (RFC 5802, 6), and
 /// loopback traffic needs no encryption.
 pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<dyn WireRecorder>> {
-    Some(Box::new(DialogueRecorder::new(
-        of(protocol)?.recorder?(relay_tls),
-        protocol,
-        link,
-    )))
+    let Conversation::Own { recorder, .. } = &of(protocol)?.conversation else {
+        return None;
+    };
+    let dialogue = recorder(relay_tls);
+    Some(Box::new(DialogueRecorder::new(dialogue, protocol, link)))
 }
 
 /// Creates a player for a connection; `None` if the protocol has no database here. Encryption is
@@ -57,8 +58,15 @@ pub fn player(
     link: &Link,
     script: Box<dyn Script>,
 ) -> Option<Box<dyn WirePlayer>> {
-    Some(Box::new(ResponderPlayer::new(
-        (of(protocol)?.player)(),
-        Prompter::new(link.clone(), protocol, script),
-    )))
+    let prompter = Prompter::new(link.clone(), protocol, script);
+    let responder = responder(protocol)?;
+    Some(Box::new(ResponderPlayer::new(responder, prompter)))
+}
+
+/// Creates the played server of a protocol; `None` if it has no database here.
+pub(crate) fn responder(protocol: Protocol) -> Option<Box<dyn Responder>> {
+    Some(match of(protocol)?.conversation {
+        Conversation::Own { player, .. } => player(),
+        Conversation::InFrames(format) => Box::new(FrameResponder::new(format)),
+    })
 }

@@ -3,23 +3,14 @@
 
 use std::ops::Range;
 
-use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, payload, pieces, place};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::{self, Heartbeats};
 use crate::protocol::part_list::PartList;
 
-pub(super) static DATABASE: Database = Database {
-    protocol: Protocol::Amqp,
-    kind: "AMQP",
-    port: 5672,
-    parts,
-    head: |_| 0,
-    recorder: None,
-    player: || Box::new(FrameResponder::new(&FORMAT)),
-    frames: Some(&FORMAT),
-};
+pub(super) static DATABASE: Database =
+    Database::in_frames(Protocol::Amqp, "AMQP", 5672, parts, &FORMAT);
 
 static FORMAT: FrameFormat = FrameFormat {
     is_opening: |client, _| client.starts_with(b"AMQP\0\0\x09\x01"),

@@ -58,7 +58,7 @@ fn frames_of(connections: &HashMap<u64, Vec<&Exchange>>) -> Option<Vec<Exchange>
         all.all(|turns| (format.is_opening)(first(turns, Side::Client), first(turns, Side::Server)))
     };
     ALL.iter().find_map(|database| {
-        let format = database.frames.filter(|format| is_opening(format))?;
+        let format = database.frames().filter(|format| is_opening(format))?;
         let cut = |turns: &Vec<&Exchange>| Cutter::new(format).cut(turns, database.protocol).ok();
         let calls: Option<Vec<_>> = connections.values().map(cut).collect();
         calls.map(|calls| calls.into_iter().flatten().collect())

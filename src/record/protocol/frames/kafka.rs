@@ -12,22 +12,13 @@ use std::time::Duration;
 
 use record_batch::Reader;
 
-use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, pieces, word};
 use crate::call::{Exchange, Protocol};
 use crate::protocol::database::Database;
 use crate::protocol::part_list::PartList;
 
-pub(super) static DATABASE: Database = Database {
-    protocol: Protocol::Kafka,
-    kind: "Kafka",
-    port: 9092,
-    parts,
-    head: |_| 0,
-    recorder: None,
-    player: || Box::new(FrameResponder::new(&FORMAT)),
-    frames: Some(&FORMAT),
-};
+pub(super) static DATABASE: Database =
+    Database::in_frames(Protocol::Kafka, "Kafka", 9092, parts, &FORMAT);
 
 static FORMAT: FrameFormat = FrameFormat {
     is_opening,

@@ -2,23 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, line, next_open, payload, word};
 use crate::call::{Protocol, Side};
 use crate::protocol::database::Database;
 use crate::protocol::dialogue::Fault;
 use crate::protocol::part_list::{PartList, Role};
 
-pub(super) static DATABASE: Database = Database {
-    protocol: Protocol::Memcached,
-    kind: "Memcached",
-    port: 11211,
-    parts,
-    head: |_| 0,
-    recorder: None,
-    player: || Box::new(FrameResponder::new(&FORMAT)),
-    frames: Some(&FORMAT),
-};
+pub(super) static DATABASE: Database =
+    Database::in_frames(Protocol::Memcached, "Memcached", 11211, parts, &FORMAT);
 
 static FORMAT: FrameFormat = FrameFormat {
     is_opening: |client, server| {

@@ -19,6 +19,7 @@ mod tests;
 mod websocket;
 
 pub(crate) use cut::split;
+pub(super) use player::FrameResponder;
 pub(crate) use websocket::WebSocketPlayer;
 
 use std::ops::Range;
@@ -44,13 +45,13 @@ pub(super) const ALL: [&Database; 7] = [
 /// Returns the frames of a protocol; `None` if it has none.
 pub(crate) fn of(protocol: Protocol) -> Option<&'static FrameFormat> {
     let mut all = ALL.iter().copied();
-    all.find(|database| database.protocol == protocol)?.frames
+    all.find(|database| database.protocol == protocol)?.frames()
 }
 
 /// Returns true if a connection has known frames, by its first bytes from the client and the
 /// server.
 pub(crate) fn has_frames(client: &[u8], server: &[u8]) -> bool {
-    let mut formats = ALL.iter().filter_map(|database| database.frames);
+    let mut formats = ALL.iter().filter_map(|database| database.frames());
     formats.any(|format| (format.is_opening)(client, server))
 }
 

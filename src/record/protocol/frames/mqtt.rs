@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, payload, pieces, place, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
@@ -10,16 +9,8 @@ use crate::protocol::dialogue::Fault;
 use crate::protocol::heartbeat::{self, Heartbeats};
 use crate::protocol::part_list::PartList;
 
-pub(super) static DATABASE: Database = Database {
-    protocol: Protocol::Mqtt,
-    kind: "MQTT",
-    port: 1883,
-    parts,
-    head: |_| 0,
-    recorder: None,
-    player: || Box::new(FrameResponder::new(&FORMAT)),
-    frames: Some(&FORMAT),
-};
+pub(super) static DATABASE: Database =
+    Database::in_frames(Protocol::Mqtt, "MQTT", 1883, parts, &FORMAT);
 
 static FORMAT: FrameFormat = FrameFormat {
     is_opening: |client, _| heartbeat::is_mqtt(client),

@@ -2,23 +2,14 @@
 
 use std::ops::Range;
 
-use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, line, next_open, payload, place, word};
 use crate::call::Protocol;
 use crate::protocol::database::Database;
 use crate::protocol::heartbeat::{self, Heartbeats};
 use crate::protocol::part_list::PartList;
 
-pub(super) static DATABASE: Database = Database {
-    protocol: Protocol::Nats,
-    kind: "NATS",
-    port: 4222,
-    parts,
-    head: |_| 0,
-    recorder: None,
-    player: || Box::new(FrameResponder::new(&FORMAT)),
-    frames: Some(&FORMAT),
-};
+pub(super) static DATABASE: Database =
+    Database::in_frames(Protocol::Nats, "NATS", 4222, parts, &FORMAT);
 
 static FORMAT: FrameFormat = FrameFormat {
     is_opening: |_, server| server.starts_with(b"INFO {"),

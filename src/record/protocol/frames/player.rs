@@ -9,14 +9,14 @@ use crate::protocol::dialogue::Fault;
 use crate::protocol::responder::{MISS_LINGER_MS, Prompter, Responder, messages_from};
 use crate::protocol::wire::PlayStep;
 
-pub(super) struct FrameResponder {
+pub(crate) struct FrameResponder {
     format: &'static FrameFormat,
     /// The frame before the next one.
     last: Vec<u8>,
 }
 
 impl FrameResponder {
-    pub(super) fn new(format: &'static FrameFormat) -> Self {
+    pub(crate) fn new(format: &'static FrameFormat) -> Self {
         Self {
             format,
             last: Vec::new(),

@@ -2,22 +2,13 @@
 
 use std::ops::Range;
 
-use super::player::FrameResponder;
 use super::{FrameFormat, FrameLength, OpenCall, line, mail, next_open, place, word};
 use crate::call::{Protocol, Side};
 use crate::protocol::database::Database;
 use crate::protocol::part_list::PartList;
 
-pub(super) static DATABASE: Database = Database {
-    protocol: Protocol::Smtp,
-    kind: "SMTP",
-    port: 25,
-    parts,
-    head: |_| 0,
-    recorder: None,
-    player: || Box::new(FrameResponder::new(&FORMAT)),
-    frames: Some(&FORMAT),
-};
+pub(super) static DATABASE: Database =
+    Database::in_frames(Protocol::Smtp, "SMTP", 25, parts, &FORMAT);
 
 static FORMAT: FrameFormat = FrameFormat {
     // FTP has the same greeting.

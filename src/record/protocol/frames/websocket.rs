@@ -11,16 +11,8 @@ use crate::protocol::responder::{Prompter, ResponderPlayer};
 use crate::protocol::script::{Push, Script};
 use crate::protocol::wire::{PlayStep, WirePlayer};
 
-pub(super) static DATABASE: Database = Database {
-    protocol: Protocol::WebSocket,
-    kind: "WebSocket",
-    port: 0,
-    parts,
-    head: |_| 0,
-    recorder: None,
-    player: || Box::new(FrameResponder::new(&FORMAT)),
-    frames: Some(&FORMAT),
-};
+pub(super) static DATABASE: Database =
+    Database::in_frames(Protocol::WebSocket, "WebSocket", 0, parts, &FORMAT);
 
 static FORMAT: FrameFormat = FrameFormat {
     is_opening,
@@ -84,7 +76,7 @@ impl WebSocketPlayer {
         let prompter = Prompter::new(link.clone(), Protocol::WebSocket, script);
         Self {
             unmask: Unmask::default(),
-            player: ResponderPlayer::new((DATABASE.player)(), prompter),
+            player: ResponderPlayer::new(Box::new(FrameResponder::new(&FORMAT)), prompter),
         }
     }
 }

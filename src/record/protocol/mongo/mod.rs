@@ -19,7 +19,7 @@ mod recorder;
 mod tests;
 
 use crate::call::Protocol;
-use crate::protocol::database::Database;
+use crate::protocol::database::{Conversation, Database};
 pub(crate) use message::{Section, renumbered, sections};
 
 pub(super) static DATABASE: Database = Database {
@@ -28,7 +28,8 @@ pub(super) static DATABASE: Database = Database {
     port: 27017,
     parts: parts::parts,
     head: |_| 0,
-    recorder: Some(|_| Box::new(recorder::MongoDialogue::default())),
-    player: || Box::new(player::MongoResponder::default()),
-    frames: None,
+    conversation: Conversation::Own {
+        recorder: |_| Box::new(recorder::MongoDialogue::default()),
+        player: || Box::new(player::MongoResponder::default()),
+    },
 };

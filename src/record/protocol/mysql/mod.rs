@@ -18,7 +18,7 @@ mod statements;
 mod tests;
 
 use crate::call::Protocol;
-use crate::protocol::database::Database;
+use crate::protocol::database::{Conversation, Database};
 pub(crate) use answer::without_status;
 pub(crate) use statements::{
     carries_out, is_of_context, leaves_open, login_of, resets, selected_by,
@@ -30,7 +30,8 @@ pub(super) static DATABASE: Database = Database {
     port: 3306,
     parts: parts::parts,
     head: |_| 5,
-    recorder: Some(|relay_tls| Box::new(recorder::MySqlDialogue::new(relay_tls))),
-    player: || Box::new(player::MySqlResponder::default()),
-    frames: None,
+    conversation: Conversation::Own {
+        recorder: |relay_tls| Box::new(recorder::MySqlDialogue::new(relay_tls)),
+        player: || Box::new(player::MySqlResponder::default()),
+    },
 };

@@ -24,7 +24,7 @@ mod statement_names;
 mod tests;
 
 use crate::call::Protocol;
-use crate::protocol::database::Database;
+use crate::protocol::database::{Conversation, Database};
 pub(crate) use format3::{PortalDigests, move_metadata};
 pub(crate) use forms::{mark_notifications, unify};
 pub(crate) use login::{Beginning, Login, SSL_REQUEST, beginning, failure, next};
@@ -43,7 +43,8 @@ pub(super) static DATABASE: Database = Database {
         Some(b'S' | b'H' | b'D' | b'E' | b'C' | b'p') => message.len(),
         _ => 5,
     },
-    recorder: Some(|relay_tls| Box::new(recorder::PostgresDialogue::new(relay_tls))),
-    player: || Box::new(player::PostgresResponder::new()),
-    frames: None,
+    conversation: Conversation::Own {
+        recorder: |relay_tls| Box::new(recorder::PostgresDialogue::new(relay_tls)),
+        player: || Box::new(player::PostgresResponder::new()),
+    },
 };

@@ -14,7 +14,7 @@ mod resp;
 mod tests;
 
 use crate::call::Protocol;
-use crate::protocol::database::Database;
+use crate::protocol::database::{Conversation, Database};
 pub(crate) use command::{is_of_context, reads, selected_state, sets};
 pub(crate) use resp::command;
 
@@ -24,7 +24,8 @@ pub(super) static DATABASE: Database = Database {
     port: 6379,
     parts: command::parts,
     head: |_| 0,
-    recorder: Some(|_| Box::new(recorder::RedisDialogue::default())),
-    player: || Box::new(player::RedisResponder::default()),
-    frames: None,
+    conversation: Conversation::Own {
+        recorder: |_| Box::new(recorder::RedisDialogue::default()),
+        player: || Box::new(player::RedisResponder::default()),
+    },
 };

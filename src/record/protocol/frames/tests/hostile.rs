@@ -219,8 +219,8 @@ fn play(calls: Vec<Exchange>, protocol: Protocol, mut asked: &[u8], cuts: &[usiz
     };
     let book = Arc::new(Recordings::new(calls, Noise::default()));
     let prompter = Prompter::new(link, protocol, Connection::on(&book));
-    let database = registry::of(protocol).expect("a known protocol");
-    let mut player = ResponderPlayer::new((database.player)(), prompter);
+    let responder = registry::responder(protocol).expect("a known protocol");
+    let mut player = ResponderPlayer::new(responder, prompter);
     player.open();
     for cut in cuts.iter().cycle() {
         let (piece, after) = asked.split_at(asked.len().min(*cut));
