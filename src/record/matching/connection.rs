@@ -97,8 +97,8 @@ impl Script for Connection {
         self.book.repeated();
     }
 
-    fn missed_login(&self, target: &Target, what: &str) {
-        self.book.missed_login(target, what);
+    fn missed_because(&self, target: &Target, what: &str) {
+        self.book.missed_because(target, what);
     }
 
     fn missed(&self, target: &Target, what: &str) {

@@ -445,7 +445,7 @@ impl Recordings {
     }
 
     /// Counts a login that no recording answers; `what` describes it.
-    pub fn missed_login(&self, target: &Target, what: &str) {
+    pub fn missed_because(&self, target: &Target, what: &str) {
         let asked = format!("{what} ({target})");
         self.count(Miss {
             asked,

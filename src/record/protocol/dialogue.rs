@@ -11,11 +11,12 @@ use replay_base::limits::MAX_WIRE_CONNECTION_BYTES;
 use crate::call::{Content, End, Exchange, Link, Message, Protocol, Side, Wire};
 use crate::protocol::wire::{RecordStep, WireRecorder};
 
-/// Longest message of a database's protocol that is followed, in bytes; those of `MongoDB` are at
-/// most 48,000,000.
-const MAX_WIRE_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
-/// Longest call to a database that is recorded, question and answer together, in bytes.
-const MAX_WIRE_CALL_BYTES: usize = 64 * 1024 * 1024;
+/// Longest message of a program that is followed and answered, in bytes, and longest call to a
+/// database together with its answer. Messages of `MongoDB` have at most 48,000,000.
+pub(crate) const MAX_WIRE_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+/// Part of a report that names [`MAX_WIRE_MESSAGE_BYTES`].
+pub(crate) const AT_MOST: &str = "at most 64 MiB are recorded";
+const _: () = assert!(MAX_WIRE_MESSAGE_BYTES == 64 << 20);
 
 /// Reason why the rest of a connection cannot be recorded.
 pub(crate) type Fault = &'static str;
@@ -90,11 +91,10 @@ impl CallLog {
     }
 
     fn finish(&mut self, draft: Draft, end: End) {
-        self.steps.push(if draft.size > MAX_WIRE_CALL_BYTES {
+        self.steps.push(if draft.size > MAX_WIRE_MESSAGE_BYTES {
             let (target, size) = (&self.link.target, draft.size);
-            let most = "at most 64 MiB are recorded";
             RecordStep::Lost(format!(
-                "a call to `{target}`: request and answer have {size} bytes, {most}"
+                "a call to `{target}`: request and answer have {size} bytes, {AT_MOST}"
             ))
         } else {
             let call = self.link.exchange(
@@ -348,7 +348,7 @@ impl Draft {
 
     pub(crate) fn push(&mut self, from: Side, bytes: Vec<u8>) {
         self.size += bytes.len() + size_of::<Message>();
-        if self.size <= MAX_WIRE_CALL_BYTES {
+        if self.size <= MAX_WIRE_MESSAGE_BYTES {
             self.wire.messages.push(Message { from, bytes });
         } else {
             (self.wire.messages, self.wire.pushed) = (Vec::new(), Vec::new());

@@ -412,7 +412,11 @@ impl WirePlayer for GenericPlayer {
         let mut steps = self.answer(InputState::Open);
         // Recorded messages are never longer, so these bytes match none.
         if self.pending.len() > MAX_RECORDED_BODY_BYTES {
-            steps.extend(self.answer(InputState::Ended));
+            self.prompter
+                .miss_malformed("more than 128 MiB without an answer");
+            self.pending = Vec::new();
+            self.ended = true;
+            steps.push(PlayStep::Close);
         }
         steps
     }

@@ -64,6 +64,13 @@ impl Prompter {
         }
     }
 
+    /// Counts bytes that are no message that a recording could have.
+    pub(crate) fn miss_malformed(&self, fault: Fault) {
+        let what =
+            format!("{fault}, which no recording can answer: change what the program sends there");
+        self.script.missed_because(&self.link.target, &what);
+    }
+
     pub(crate) fn encrypt(&mut self) {
         self.link.tls = true;
         self.then = Some(PlayStep::StartTls(Vec::new()));
@@ -192,7 +199,7 @@ impl Prompter {
             named("user", &who.user),
             named("database", &who.database)
         );
-        self.script.missed_login(&self.link.target, &text);
+        self.script.missed_because(&self.link.target, &text);
         self.then = Some(PlayStep::Close);
         Err(text)
     }
@@ -308,9 +315,7 @@ impl WirePlayer for ResponderPlayer {
         self.inbox.push(bytes);
         if let Err(fault) = self.play(&mut steps) {
             let refusal = self.responder.refuse(fault);
-            self.prompter
-                .script
-                .missed(&self.prompter.link.target, fault);
+            self.prompter.miss_malformed(fault);
             self.prompter.then = Some(PlayStep::Close);
             self.held = false;
             self.say(refusal, &mut steps);
@@ -319,6 +324,14 @@ impl WirePlayer for ResponderPlayer {
             self.inbox.clear();
         }
         steps
+    }
+
+    fn finish(&mut self) -> Vec<PlayStep> {
+        if !self.closed && !self.inbox.rest().is_empty() {
+            self.prompter.miss_malformed("a message without its end");
+            self.inbox.clear();
+        }
+        Vec::new()
     }
 
     fn next_push(&self) -> Option<&Push> {

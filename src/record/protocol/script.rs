@@ -30,8 +30,8 @@ pub trait Script: Send {
     fn logged_in(&self);
     /// Counts a call beyond the recorded ones, which gets an answer without news.
     fn repeated(&self);
-    /// Counts a login that no recording answers; `what` describes it.
-    fn missed_login(&self, target: &Target, what: &str);
+    /// Counts a login or a call that no recording answers; `what` describes it, and what to do.
+    fn missed_because(&self, target: &Target, what: &str);
     /// Counts a missed call that has no protocol-specific description.
     fn missed(&self, target: &Target, what: &str);
     /// Returns the recorded duration of an answer, if the program sent another request before it

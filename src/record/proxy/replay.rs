@@ -157,8 +157,9 @@ fn converse(
             }
         }
         if sniff::is_ssh(&asked) && !replay.outline.knows(target) {
-            let what = "a connection of SSH, which encrypts with keys of its own";
-            replay.book.missed(target, what);
+            let what = "a connection of SSH, which encrypts with keys of its own and cannot be \
+                recorded";
+            replay.book.missed_because(target, what);
             return Ok(());
         }
         let client = client.put_back(asked);
@@ -371,10 +372,8 @@ async fn play(
         }
         let waiting: usize = steps.iter().map(PlayStep::size).sum();
         if !held.try_cover(player.buffered_bytes() + waiting) {
-            replay.book.missed(
-                &context.link.target,
-                "a message that does not fit into --memory-mib",
-            );
+            let what = "a message that does not fit into the memory: raise --memory-mib";
+            replay.book.missed_because(&context.link.target, what);
             return client.shutdown().await;
         }
     }

@@ -285,7 +285,9 @@ impl Hub {
         exchanges.retain(|exchange| !exchange.is_silent() || !spoken.contains(&exchange.target));
         exchanges.sort_by_key(|exchange| exchange.sent_at);
         join_pieces(&mut exchanges);
-        let exchanges = frames::split(exchanges);
+        let (exchanges, too_long) = frames::split(exchanges);
+        let mut notes = kept.notes;
+        notes.extend(too_long.into_iter().map(|what| Note::Lost { what }));
         let (refused, unanswered) = (
             kept.refused.into_iter().collect(),
             kept.unanswered.into_iter().collect(),
@@ -295,7 +297,7 @@ impl Hub {
             workers: Arc::clone(&self.workers),
             refused,
             unanswered,
-            notes: kept.notes,
+            notes,
             counts: kept.counts,
             held: kept.share,
         }

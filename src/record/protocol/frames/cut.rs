@@ -7,14 +7,16 @@ use replay_base::limits::OVERTAKEN_MS;
 
 use super::{ALL, FrameFormat, OpenCall};
 use crate::call::{Content, Exchange, Link, Message, Protocol, Side, Target, Wire};
-use crate::protocol::dialogue::Fault;
+use crate::protocol::dialogue::{AT_MOST, Fault, MAX_WIRE_MESSAGE_BYTES};
+use crate::protocol::responder::messages_from;
 
 /// Most calls of a connection that wait for their answers at once: as many as numbers of MQTT.
 const MAX_OPEN_CALLS: usize = 1 << 16;
 
 /// Divides the turns of each target whose connections all consist of frames of one known protocol.
-/// Other calls stay as they are. The result is in the order of the requests.
-pub(crate) fn split(exchanges: Vec<Exchange>) -> Vec<Exchange> {
+/// Other calls stay as they are. The result is in the order of the requests. Also describes the
+/// calls that no player could read, which are left out.
+pub(crate) fn split(exchanges: Vec<Exchange>) -> (Vec<Exchange>, Vec<String>) {
     let mut connections: HashMap<Target, HashMap<u64, Vec<&Exchange>>> = HashMap::new();
     for exchange in exchanges.iter().filter(|exchange| is_turn(exchange)) {
         let target = connections.entry(exchange.target.clone()).or_default();
@@ -32,9 +34,18 @@ pub(crate) fn split(exchanges: Vec<Exchange>) -> Vec<Exchange> {
     let is_left =
         |exchange: &Exchange| !(is_turn(exchange) && framed.contains_key(&exchange.target));
     let mut calls: Vec<Exchange> = exchanges.into_iter().filter(is_left).collect();
-    calls.extend(framed.into_values().flatten());
+    let mut too_long = Vec::new();
+    for call in framed.into_values().flatten() {
+        match messages_from(&call, Side::Client).map(<[u8]>::len).max() {
+            Some(size) if size > MAX_WIRE_MESSAGE_BYTES => too_long.push(format!(
+                "a message of {size} bytes to `{}`: {AT_MOST}",
+                call.target
+            )),
+            _ => calls.push(call),
+        }
+    }
     calls.sort_by_key(|exchange| exchange.sent_at);
-    calls
+    (calls, too_long)
 }
 
 fn is_turn(exchange: &Exchange) -> bool {

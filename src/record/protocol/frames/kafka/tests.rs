@@ -2,8 +2,7 @@
 
 use pretty_assertions::assert_eq;
 
-use super::super::split;
-use super::super::tests::{answered, told, turn};
+use super::super::tests::{answered, split, told, turn};
 use super::*;
 use crate::protocol::part_list::Part;
 

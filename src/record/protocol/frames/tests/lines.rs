@@ -2,10 +2,10 @@
 
 use pretty_assertions::assert_eq;
 
-use super::{answered, told, turn};
+use super::{answered, split, told, turn};
 use crate::call::Protocol;
 use crate::protocol::dissector::parts_of;
-use crate::protocol::frames::{credentials, mail, split};
+use crate::protocol::frames::{credentials, mail};
 use crate::protocol::words;
 
 #[test]
