@@ -10,8 +10,8 @@ use replay_base::budget::Account;
 use replay_base::cancel::CancelToken;
 use replay_base::limits::{KILL_GRACE_MS, TURN_QUIET_MS};
 use replay_sandbox::exec::{
-    Command, Counts, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome, PROXY_PORT,
-    Slots, Stage, title,
+    Command, Counts, Exit, Foreground, Guarded, Intercepted, Interception, Launcher, Outcome,
+    PROXY_PORT, Slots, Stage, title,
 };
 use replay_sandbox::{Dial, Scratch};
 
@@ -119,6 +119,14 @@ pub(crate) struct Ran {
     pub report: Option<Report>,
     /// Other counters.
     pub counts: Counts,
+}
+
+impl Ran {
+    /// Returns true if the command succeeded and all its calls were answered.
+    pub(crate) fn has_passed(&self) -> bool {
+        let is_missed = |report: &Report| report.missed_count > 0;
+        self.outcome.exit == Exit::Code(0) && !self.report.as_ref().is_some_and(is_missed)
+    }
 }
 
 /// Runs a command and reports progress to `on_progress`. The result of a command that timed out or

@@ -31,7 +31,8 @@ use crate::config::Config;
 use crate::config::reasons;
 use crate::tools::Services;
 use crate::tools::recorded_calls::{
-    CommandRequest, did_not_run, folder, left_out, notes, run_command, secrets, some_of, unreached,
+    CommandRequest, did_not_run, folder, left_out, notes, remarks, run_command, secrets, some_of,
+    unreached,
 };
 use replay_record::matching::learn;
 use replay_record::naming::set_name;
@@ -368,7 +369,7 @@ fn record(
     tell(
         &text,
         &[
-            vec![isolation(&ran)],
+            unusual_isolation(&ran, Isolation::Seccomp),
             left_out(&kept),
             notes(services, &ran),
             unreached,
@@ -483,9 +484,15 @@ fn test(
         );
         elsewhere = left_out(&kept);
     }
-    let mut more = vec![isolation(&ran)];
-    more.extend(choice);
+    let mut more = unusual_isolation(&ran, Isolation::Strict);
+    let choice = choice.filter(|choice| !(choice.is_usual && ran.has_passed()));
+    more.extend(choice.map(|choice| choice.text));
     more.extend(elsewhere);
+    if ran.has_passed() {
+        text.extend(remarks(&ran).iter().map(|remark| format!("; {remark}")));
+    } else {
+        more.extend(remarks(&ran));
+    }
     more.extend(notes(services, &ran));
     more.extend(loaded.torn);
     more.extend(missed(&report));
@@ -507,15 +514,23 @@ fn test(
     })
 }
 
+/// Note on the choice among several sets.
+struct Choice {
+    text: String,
+    /// `true` if the set was recorded with this command.
+    is_usual: bool,
+}
+
 /// Chooses the set for a command if none is named. Also returns a note if there are several sets.
-fn choose_set(services: &Services, path: &str, line: &str) -> Result<(String, Option<String>)> {
+fn choose_set(services: &Services, path: &str, line: &str) -> Result<(String, Option<Choice>)> {
     let known = sets::candidates(sets::list(&services.policy, path).map_err(with_hint)?);
     let latest = known.first().with_context(|| none_in(path))?;
     if known.len() == 1 {
         return Ok((latest.name.clone(), None));
     }
     let same = sets::of_command(&services.policy, path, &known, line);
-    let why = if same.is_some() {
+    let is_usual = same.is_some();
+    let why = if is_usual {
         "recorded with this command"
     } else {
         "(none was recorded with this command)"
@@ -524,11 +539,17 @@ fn choose_set(services: &Services, path: &str, line: &str) -> Result<(String, Op
     let text = format!(
         "of {count} mock sets, {name} is the latest {why}; --mock NAME selects another set"
     );
-    Ok((name.clone(), Some(text)))
+    Ok((name.clone(), Some(Choice { text, is_usual })))
 }
 
 fn isolation(ran: &Ran) -> String {
     format!("isolation: {}", ran.isolation.as_str())
+}
+
+/// Names the isolation, unless it is the usual one of a run that passed.
+fn unusual_isolation(ran: &Ran, usual: Isolation) -> Vec<String> {
+    let is_told = ran.isolation != usual || !ran.has_passed();
+    Vec::from_iter(is_told.then(|| isolation(ran)))
 }
 
 fn missed(report: &Report) -> impl Iterator<Item = String> {

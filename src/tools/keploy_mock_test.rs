@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::notes::command::exit_code;
 use super::recorded_calls::{
-    CommandRequest, failure_output, no_sets_message, notes, run_command, secrets, some_of,
+    CommandRequest, failure_output, no_sets_message, notes, remarks, run_command, secrets, some_of,
 };
 use super::{Context, HandOver, Hints, Reply, Tool, Toolset};
 use crate::calls::{Isolation, Play, Ran, load, sets};
@@ -252,7 +252,7 @@ fn build_output(
         misses: misses(&report),
         written: failure_output(ran),
     };
-    let notes = notes(context.services, ran).into_iter();
+    let notes = remarks(ran).into_iter().chain(notes(context.services, ran));
     let notes = notes.chain(wrong_server_hint(&report)).chain(more);
     (output, notes.collect())
 }

@@ -245,6 +245,33 @@ pub(crate) fn unreached(services: &Services, ran: &Ran, exchanges: &[Exchange]) 
     .collect()
 }
 
+/// Facts about the answers of a replay; short if all went well.
+pub(crate) fn remarks(ran: &Ran) -> Vec<String> {
+    let Some(report) = &ran.report else {
+        return Vec::new();
+    };
+    let mut remarks = Vec::new();
+    if !report.volatile.is_empty() {
+        let is_well = ran.has_passed();
+        let said = report.volatile.iter();
+        let said: Vec<_> = said
+            .map(|(name, said)| format!("{name} ({said})"))
+            .collect();
+        let count = said.len() as u64;
+        let listed = if is_well {
+            " with new ids or times (`replay calls test --exact` lists them)".to_owned()
+        } else {
+            format!(" with new ids or times: {}", some_of(&said))
+        };
+        remarks.push(counted(count, "call", "calls") + &listed);
+    }
+    if report.again > 0 {
+        let repeated = counted(report.again, "read was repeated", "reads were repeated");
+        remarks.push(repeated + " and got the last answer again");
+    }
+    remarks
+}
+
 /// Notes on a run, besides its calls.
 pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
     let mut notes: Vec<String> = ran.recorded.notes.iter().map(ToString::to_string).collect();
@@ -293,19 +320,6 @@ pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
             &format!(" made with another `{name}` than when recorded"),
         );
     }
-    let volatile: Vec<String> = ran
-        .report
-        .iter()
-        .flat_map(|report| &report.volatile)
-        .map(|(name, said)| format!("{name} ({said})"))
-        .collect();
-    let values = " calls with other values of kinds that change in each run: ";
-    add(
-        volatile.len() as u64,
-        "recording answered",
-        "recordings answered",
-        &(values.to_owned() + &some_of(&volatile)),
-    );
     let kept: Vec<String> = ran
         .report
         .iter()
@@ -318,14 +332,6 @@ pub(crate) fn notes(services: &Services, ran: &Ran) -> Vec<String> {
         "answer kept",
         "answers kept",
         &(covered.to_owned() + &some_of(&kept)),
-    );
-    let again = ran.report.iter().map(|report| report.again).sum();
-    let more_often = " more often than recorded, and got the last answer again";
-    add(
-        again,
-        "read was repeated",
-        "reads were repeated",
-        more_often,
     );
     let others = ran
         .report

@@ -28,7 +28,7 @@ fn recorded_answers_are_replayed_in_order() {
     );
     assert_eq!(
         recorded.err,
-        "replay: recorded 4 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\nreplay: isolation: seccomp\n"
+        "replay: recorded 4 calls (HTTP) as shop-http: ./keploy/shop-http/mocks.yaml\n"
     );
     let listed = replay(&tree, &["calls", "list"]);
     let columns: Vec<&str> = listed.out.trim_end().split('\t').collect();
@@ -38,7 +38,7 @@ fn recorded_answers_are_replayed_in_order() {
         "{listed:?}"
     );
     upstream.stop();
-    for isolation in ["seccomp", "strict"] {
+    for (isolation, more) in [("seccomp", "replay: isolation: seccomp\n"), ("strict", "")] {
         let tested = replay(
             &tree,
             &[
@@ -59,7 +59,7 @@ fn recorded_answers_are_replayed_in_order() {
         );
         assert_eq!(
             tested.err,
-            format!("replay: replayed 4 calls of shop-http\nreplay: isolation: {isolation}\n")
+            format!("replay: replayed 4 calls of shop-http\n{more}")
         );
     }
     assert_eq!(upstream.answered(), 4);
@@ -95,12 +95,41 @@ fn differing_call_is_a_miss() {
     assert_eq!(
         told,
         "replay: replayed 2 calls of shop-http, 1 missed, 1 recording was not used\nreplay: \
-         isolation: strict\nreplay: 1 read was repeated more often than recorded, and got the \
-         last answer again\nreplay: missed: GET URL/b?x=2: no recording of this call; the closest \
+         isolation: strict\nreplay: 1 read was repeated and got the last answer \
+         again\nreplay: missed: GET URL/b?x=2: no recording of this call; the closest \
          is `mock-2`\n  query.x: recorded `1`, asked `2`\n  only values differ. If the program \
          was changed, record again. If they change in each run, add `noise: {req: [query.x]}` \
          below `name: mock-2`, or run `replay calls noise SET OTHER --write`\n"
     );
+}
+
+#[test]
+fn new_ids_are_counted_on_success_and_listed_on_failure() {
+    const IDS: [&str; 2] = [
+        "3f1c9a52-0d6e-4a7b-9c58-1b2d3e4f5a6b",
+        "9a4b7c1d-2e3f-4051-8263-748596a7b8c9",
+    ];
+    let (tree, upstream) = (Tree::new(), Upstream::start());
+    let path = |id| format!("/a?id={id}");
+    tree.file("shop.py", client(&urls(&upstream, &[&path(IDS[0])])));
+    let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
+    assert_eq!(recorded.status, 0, "{}", recorded.err);
+    let line = |more: &str| format!("replay: replayed 1 call of shop-http{more}");
+    let listed = format!(
+        "\nreplay: 1 call with new ids or times: mock-1 (recorded `{}`, asked `{}`)\n",
+        IDS[0], IDS[1]
+    );
+    let brief = "; 1 call with new ids or times (`replay calls test --exact` lists them)\n";
+    for (paths, status, expected) in [
+        (vec![path(IDS[1])], 0, line(brief)),
+        (vec![path(IDS[1]), "/b".to_owned()], 1, listed),
+    ] {
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        tree.file("shop.py", client(&urls(&upstream, &paths)));
+        let tested = replay(&tree, &["calls", "test", "--", "python3", "shop.py"]);
+        assert_eq!(tested.status, status, "{}", tested.err);
+        assert!(tested.err.contains(&expected), "{}", tested.err);
+    }
 }
 
 #[test]
@@ -608,10 +637,7 @@ fn values_that_vary_between_runs_become_noise() {
     let tested = replay(&tree, &test);
     assert_eq!(
         (tested.status, tested.err.as_str()),
-        (
-            0,
-            "replay: replayed 2 calls of shop-http\nreplay: isolation: strict\n"
-        ),
+        (0, "replay: replayed 2 calls of shop-http\n"),
         "{}",
         tested.out
     );

@@ -118,5 +118,5 @@ fn client_timeout_is_replayed_as_recorded() {
         "{}",
         tested.err
     );
-    assert_eq!(tested.err.lines().count(), 2, "{}", tested.err);
+    assert_eq!(tested.err.lines().count(), 1, "{}", tested.err);
 }

@@ -114,7 +114,7 @@ fn recording_is_stored_elsewhere_when_directory_vanishes() {
         )
     );
     assert!(
-        told[2].starts_with("replay: the set could not be written to `sets`: "),
+        told[1].starts_with("replay: the set could not be written to `sets`: "),
         "{moved:?}"
     );
     assert!(
