@@ -87,21 +87,19 @@ impl Outcome {
 /// Records a conversation in chunks of `pieces` bytes. The server closes the connection at the end.
 pub(super) fn record_in(
     protocol: Protocol,
-    relay_tls: bool,
     conversation: &[ScriptedMessage],
     pieces: usize,
 ) -> Outcome {
-    record_chunked(protocol, relay_tls, conversation, pieces, Side::Server)
+    record_chunked(protocol, conversation, pieces, Side::Server)
 }
 
 fn record_chunked(
     protocol: Protocol,
-    relay_tls: bool,
     conversation: &[ScriptedMessage],
     pieces: usize,
     by: Side,
 ) -> Outcome {
-    let mut recorder = recorder(protocol, &link(), relay_tls).unwrap();
+    let mut recorder = recorder(protocol, &link()).unwrap();
     let mut outcome = Outcome::default();
     for (second, (from, bytes)) in conversation.iter().enumerate() {
         for piece in bytes.chunks(pieces) {
@@ -124,10 +122,10 @@ pub(super) fn record_left(
     conversation: &[ScriptedMessage],
     by: Side,
 ) -> Outcome {
-    let whole = record_chunked(protocol, false, conversation, usize::MAX, by);
+    let whole = record_chunked(protocol, conversation, usize::MAX, by);
     for pieces in [1, 2, 3, 7] {
         assert_eq!(
-            record_chunked(protocol, false, conversation, pieces, by),
+            record_chunked(protocol, conversation, pieces, by),
             whole,
             "in pieces of {pieces}"
         );
@@ -147,7 +145,7 @@ pub(super) fn record_left(
                 (second as u64, *from, first, rest)
             })
             .collect();
-        let mut recorder = recorder(protocol, &link(), false).unwrap();
+        let mut recorder = recorder(protocol, &link()).unwrap();
         let mut outcome = Outcome::default();
         for (second, from, first, rest) in parts {
             outcome.add(recorder.take(from, first, at(second)));

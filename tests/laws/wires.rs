@@ -54,10 +54,9 @@ fn link() -> Link {
 }
 
 /// Records the messages, cut into pieces of `size`. Stops where encryption begins.
-fn record(protocol: Protocol, relay_tls: bool, said: &[(Side, &[u8])], size: usize) -> Outcome {
+fn record(protocol: Protocol, said: &[(Side, &[u8])], size: usize) -> Outcome {
     let at = SystemTime::UNIX_EPOCH;
-    let mut recorder =
-        recorder(protocol, &link(), relay_tls).expect("each of these has a recorder");
+    let mut recorder = recorder(protocol, &link()).expect("each of these has a recorder");
     let mut outcome = Outcome::default();
     for (from, bytes) in said {
         for piece in bytes.chunks(size) {
@@ -108,7 +107,6 @@ fn play(protocol: Protocol, calls: &[Exchange], said: &[(Side, &[u8])], size: us
 pub fn a_call_to_a_database_is_taken_apart(bytes: &[u8]) {
     let mut source = Source(bytes);
     let protocol = source.choice(&PROTOCOLS);
-    let relay_tls = source.flag();
     let mut said = Vec::new();
     while !source.is_empty() {
         let from = if source.flag() {
@@ -118,10 +116,10 @@ pub fn a_call_to_a_database_is_taken_apart(bytes: &[u8]) {
         };
         said.push((from, source.bytes()));
     }
-    let whole = record(protocol, relay_tls, &said, usize::MAX);
+    let whole = record(protocol, &said, usize::MAX);
     for size in [1, 3] {
         assert_eq!(
-            record(protocol, relay_tls, &said, size),
+            record(protocol, &said, size),
             whole,
             "{protocol:?} in pieces of {size}"
         );

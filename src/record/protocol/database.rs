@@ -21,9 +21,9 @@ pub(crate) struct Database {
 
 /// Recording and replay of a protocol.
 pub(crate) enum Conversation {
-    /// With a recorder, which may relay TLS, and a player of its own.
+    /// With a recorder and a player of its own.
     Own {
-        recorder: fn(bool) -> Box<dyn Dialogue>,
+        recorder: fn() -> Box<dyn Dialogue>,
         player: fn() -> Box<dyn Responder>,
     },
     /// Recorded in turns, which are divided into frames later.

@@ -84,12 +84,6 @@ impl CallLog {
         self.steps.push(RecordStep::Lost(what));
     }
 
-    /// Reports a connection that ended before its first call, with the reason.
-    pub(crate) fn lose_connection(&mut self, reason: &str) {
-        let what = format!("a connection to `{}`: {reason}", self.link.target);
-        self.steps.push(RecordStep::Lost(what));
-    }
-
     fn finish(&mut self, draft: Draft, end: End) {
         self.steps.push(if draft.size > MAX_WIRE_MESSAGE_BYTES {
             let (target, size) = (&self.link.target, draft.size);
@@ -275,6 +269,10 @@ impl WireRecorder for DialogueRecorder {
             self.dialogue.end(&mut self.log);
         }
         std::mem::take(&mut self.log.steps)
+    }
+
+    fn binds_channel(&self) -> bool {
+        self.log.protocol == Protocol::Postgres
     }
 
     fn buffered_bytes(&self) -> usize {

@@ -38,16 +38,12 @@ pub(crate) fn of_kind(kind: &str) -> Option<Protocol> {
 }
 
 /// Creates a recorder for a connection; `None` if the protocol has no database here.
-///
-/// `relay_tls` relays encryption that the client requests inside the protocol (`PostgreSQL`,
-/// `MySQL`); a step then starts it on both sides. Otherwise the client is told that the server has
-/// none. Without the real certificate a client cannot use channel binding (RFC 5802, 6), and
-/// loopback traffic needs no encryption.
-pub fn recorder(protocol: Protocol, link: &Link, relay_tls: bool) -> Option<Box<dyn WireRecorder>> {
+/// Encryption that the client requests inside the protocol is relayed by a step.
+pub fn recorder(protocol: Protocol, link: &Link) -> Option<Box<dyn WireRecorder>> {
     let Conversation::Own { recorder, .. } = &of(protocol)?.conversation else {
         return None;
     };
-    let dialogue = recorder(relay_tls);
+    let dialogue = recorder();
     Some(Box::new(DialogueRecorder::new(dialogue, protocol, link)))
 }
 

@@ -28,6 +28,10 @@ pub trait WireRecorder: Send {
     fn take(&mut self, from: Side, bytes: &[u8], at: SystemTime) -> Vec<RecordStep>;
     /// Ends the connection, which this side closed first, and returns the unfinished calls.
     fn end(&mut self, by: Side, at: SystemTime) -> Vec<RecordStep>;
+    /// Returns true if clients may prove to an encrypted server that they see its certificate.
+    fn binds_channel(&self) -> bool {
+        false
+    }
     /// Returns the number of buffered bytes of incomplete calls.
     fn buffered_bytes(&self) -> usize;
 }

@@ -1,6 +1,7 @@
 //! State of one connection of the program.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -40,6 +41,13 @@ impl Context {
                 self.shared.count(|counts| counts.passed += 1);
             }
         }
+    }
+
+    /// Returns true if the server is on this machine.
+    pub(super) fn is_near(&self) -> bool {
+        let host = &self.link.target.host;
+        let address = host.parse::<IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 
     /// Reports a call that is not recorded because its body is too long.

@@ -1,6 +1,5 @@
 //! Recorder and player for each protocol.
 
-use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use super::Replay;
@@ -19,16 +18,8 @@ pub(super) fn recorder(
     protocol: Protocol,
     opened: SystemTime,
 ) -> Box<dyn WireRecorder> {
-    // Remote databases often require encryption, local ones seldom. There it would prevent clients
-    // of PostgreSQL from channel binding, which MySQL does not have.
-    let host = &context.link.target.host;
-    let is_near = host == "localhost"
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback());
-    let relay_tls = !is_near || protocol == Protocol::MySql;
     let in_turns = || GenericRecorder::new(context.link.clone(), false).opened(opened);
-    registry::recorder(protocol, &context.link, relay_tls).unwrap_or_else(|| Box::new(in_turns()))
+    registry::recorder(protocol, &context.link).unwrap_or_else(|| Box::new(in_turns()))
 }
 
 /// A replayed server, and the time after which it continues without further input.

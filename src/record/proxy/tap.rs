@@ -96,6 +96,11 @@ impl Tap {
         seen
     }
 
+    /// Returns true if clients may prove to an encrypted server that they see its certificate.
+    pub(super) fn binds_channel(&self) -> bool {
+        matches!(self, Self::Wire(recorder) if recorder.binds_channel())
+    }
+
     /// Charges buffered data to the budget. Without memory, incomplete HTTP calls pass unrecorded.
     /// Other protocols need their buffer to find the end of a call, so recording of the connection
     /// stops.

@@ -29,7 +29,7 @@ pub(super) static DATABASE: Database = Database {
     parts: parts::parts,
     head: |_| 0,
     conversation: Conversation::Own {
-        recorder: |_| Box::new(recorder::MongoDialogue::default()),
+        recorder: || Box::new(recorder::MongoDialogue::default()),
         player: || Box::new(player::MongoResponder::default()),
     },
 };

@@ -31,7 +31,7 @@ pub(super) static DATABASE: Database = Database {
     parts: parts::parts,
     head: |_| 5,
     conversation: Conversation::Own {
-        recorder: |relay_tls| Box::new(recorder::MySqlDialogue::new(relay_tls)),
+        recorder: || Box::new(recorder::MySqlDialogue::default()),
         player: || Box::new(player::MySqlResponder::default()),
     },
 };

@@ -22,8 +22,6 @@ enum Phase {
 
 #[derive(Default)]
 pub(super) struct MySqlDialogue {
-    /// `true` if encryption requested by the client is relayed.
-    relay_tls: bool,
     phase: Phase,
     capabilities: u32,
     statements: Statements,
@@ -34,17 +32,10 @@ pub(super) struct MySqlDialogue {
 }
 
 impl MySqlDialogue {
-    pub(super) fn new(relay_tls: bool) -> Self {
-        Self {
-            relay_tls,
-            ..Self::default()
-        }
-    }
-
     fn greeting(&mut self, bytes: &[u8], log: &mut CallLog) -> Result<Disposition, Fault> {
         match packet::code(bytes) {
             Some(10) => {
-                let greeting = handshake::greeting(bytes, self.relay_tls && !log.link.tls)?;
+                let greeting = handshake::greeting(bytes, !log.link.tls)?;
                 self.phase = Phase::Hello(greeting.clone());
                 Ok(Disposition::Instead(greeting))
             }

@@ -44,7 +44,7 @@ pub(super) static DATABASE: Database = Database {
         _ => 5,
     },
     conversation: Conversation::Own {
-        recorder: |relay_tls| Box::new(recorder::PostgresDialogue::new(relay_tls)),
+        recorder: || Box::new(recorder::PostgresDialogue::default()),
         player: || Box::new(player::PostgresResponder::new()),
     },
 };

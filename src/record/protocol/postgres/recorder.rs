@@ -35,10 +35,6 @@ struct RunningCall {
 
 #[derive(Default)]
 pub(super) struct PostgresDialogue {
-    /// `true` if encryption requested by the client is relayed.
-    relay_tls: bool,
-    /// `true` if the client asked for encryption and was told that there is none.
-    refused_tls: bool,
     phase: Phase,
     names: StatementNames,
     /// Messages of the client that the server has not begun to answer, with their times.
@@ -54,22 +50,10 @@ pub(super) struct PostgresDialogue {
 }
 
 impl PostgresDialogue {
-    pub(super) fn new(relay_tls: bool) -> Self {
-        Self {
-            relay_tls,
-            ..Self::default()
-        }
-    }
-
     fn opening(&mut self, bytes: Vec<u8>, log: &CallLog) -> Result<Disposition, Fault> {
         match message::opening(&bytes)? {
-            Opening::Encryption if self.relay_tls && !log.link.tls => {
-                self.phase = Phase::Encryption;
-            }
-            kind @ (Opening::Encryption | Opening::Gss) => {
-                self.refused_tls |= kind == Opening::Encryption && !log.link.tls;
-                return Ok(Disposition::Back(b"N".to_vec()));
-            }
+            Opening::Encryption if !log.link.tls => self.phase = Phase::Encryption,
+            Opening::Encryption | Opening::Gss => return Ok(Disposition::Back(b"N".to_vec())),
             Opening::Cancel => self.phase = Phase::Cancel,
             Opening::Startup => {
                 let draft = Draft::with_requests([bytes], log.at).of_session(true);
@@ -308,7 +292,7 @@ impl Dialogue for PostgresDialogue {
             | (Phase::Startup, Side::Client)
             | (Phase::Cancel, _) => {}
             (Phase::Encryption, _) => {
-                (self.phase, self.relay_tls) = (Phase::Opening, false);
+                self.phase = Phase::Opening;
                 if bytes == b"S" {
                     log.link.tls = true;
                     return Ok(Disposition::Encrypt);
@@ -341,12 +325,6 @@ impl Dialogue for PostgresDialogue {
 
     fn end(&mut self, log: &mut CallLog) {
         self.release(log);
-        if self.phase == Phase::Opening && self.refused_tls && log.left_by == Side::Client {
-            log.lose_connection(
-                "the program insists on encryption, which is not recorded on this machine \
-                 (`sslmode=prefer` goes on without)",
-            );
-        }
         if self.phase != Phase::Calls {
             return;
         }

@@ -545,19 +545,24 @@ fn postgres_notices_belong_to_calls() {
 #[test]
 fn postgres_tls_is_declined_or_relayed() {
     let ask = |code: u32| [8_u32.to_be_bytes(), code.to_be_bytes()].concat();
-    let conversation: Vec<_> = [client(ask(80_877_104)), client(ask(80_877_103))]
-        .into_iter()
-        .chain(login())
-        .collect();
+    let conversation: Vec<_> = [
+        client(ask(80_877_104)),
+        client(ask(80_877_103)),
+        server("N"),
+    ]
+    .into_iter()
+    .chain(login())
+    .collect();
     let outcome = record(Protocol::Postgres, &conversation);
     assert!(outcome.to_client.starts_with(b"NNR"));
-    assert!(outcome.to_server.starts_with(&login()[0].1));
+    let relayed = [ask(80_877_103), login()[0].1.clone()].concat();
+    assert!(outcome.to_server.starts_with(&relayed));
 
     let conversation: Vec<_> = [client(ask(80_877_103)), server("S")]
         .into_iter()
         .chain(login())
         .collect();
-    let outcome = record_in(Protocol::Postgres, true, &conversation, usize::MAX);
+    let outcome = record_in(Protocol::Postgres, &conversation, usize::MAX);
     assert_eq!(outcome.encrypted, [b""]);
     assert!(outcome.to_server.starts_with(&ask(80_877_103)));
     assert!(outcome.calls[0].tls);
@@ -571,7 +576,7 @@ fn postgres_tls_is_declined_or_relayed() {
         .into_iter()
         .chain(login())
         .collect();
-    let outcome = record_in(Protocol::Postgres, true, &conversation, 1);
+    let outcome = record_in(Protocol::Postgres, &conversation, 1);
     assert_eq!((outcome.encrypted.len(), outcome.calls.len()), (0, 1));
 }
 

@@ -25,7 +25,7 @@ pub(super) static DATABASE: Database = Database {
     parts: command::parts,
     head: |_| 0,
     conversation: Conversation::Own {
-        recorder: |_| Box::new(recorder::RedisDialogue::default()),
+        recorder: || Box::new(recorder::RedisDialogue::default()),
         player: || Box::new(player::RedisResponder::default()),
     },
 };

@@ -159,6 +159,50 @@ fn tls_inside_unknown_protocol_is_recorded_and_replayed() {
     assert_eq!(recorded.notes, vec![]);
 }
 
+/// `SSLRequest` and `StartupMessage` of `PostgreSQL`, and the answer to a login.
+const POSTGRES_TLS: &[u8] = b"\0\0\0\x08\x04\xd2\x16\x2f";
+const POSTGRES_STARTUP: &[u8] = b"\0\0\0\x10\0\x03\0\0user\0a\0\0";
+const POSTGRES_READY: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+
+/// Starts a server of `PostgreSQL` that offers TLS and lets anyone in without.
+fn start_postgres() -> Server {
+    async_server(|mut stream| async move {
+        let mut seen = [0; 64];
+        let length = stream.read(&mut seen).await.unwrap_or(0);
+        let answer: &[u8] = match &seen[..length] {
+            POSTGRES_TLS => b"S",
+            POSTGRES_STARTUP => POSTGRES_READY,
+            _ => b"",
+        };
+        let _ = stream.write_all(answer).await;
+        let _ = stream.read(&mut seen).await;
+    })
+}
+
+async fn log_in_encrypted(to: SocketAddr, connector: &TlsConnector) -> io::Result<Vec<u8>> {
+    let mut stream = tokio::net::TcpStream::connect(to).await?;
+    let mut said = vec![0; 1 + POSTGRES_READY.len()];
+    stream.write_all(POSTGRES_TLS).await?;
+    stream.read_exact(&mut said[..1]).await?;
+    let name = ServerName::try_from("127.0.0.1").unwrap();
+    let mut stream = connector.connect(name, stream).await?;
+    stream.write_all(POSTGRES_STARTUP).await?;
+    stream.read_exact(&mut said[1..]).await?;
+    Ok(said)
+}
+
+#[test]
+fn encryption_of_postgres_on_this_machine_ends_at_recorder() {
+    let (got, recorded) = record_and_replay(start_postgres(), &[], |setup| {
+        let connector = connector(&setup.authority, &[]);
+        block_on(log_in_encrypted(setup.address, &connector)).unwrap()
+    });
+    assert_eq!(got, [b"S", POSTGRES_READY].concat());
+    let kept = recorded.exchanges.iter().map(|call| call.tls);
+    assert_eq!(kept.collect::<Vec<_>>(), [true]);
+    assert_eq!(recorded.notes, vec![]);
+}
+
 #[test]
 fn ssh_passes_unrecorded_with_note() {
     let server = Server::start(|mut stream| {

@@ -55,13 +55,3 @@ fn abandoned_statement_replays_partial_answer() {
         assert_eq!(asks(&outcome, &asked), (answer, true));
     }
 }
-
-#[test]
-fn program_that_insists_on_encryption_is_reported() {
-    let request = client([&8_u32.to_be_bytes()[..], &80_877_103_u32.to_be_bytes()].concat());
-    let lost = |by| record_left(Protocol::Postgres, std::slice::from_ref(&request), by).lost;
-    let report = "a connection to `db.test:7`: the program insists on encryption, which is not \
-                  recorded on this machine (`sslmode=prefer` goes on without)";
-    assert_eq!(lost(Side::Client), [report]);
-    assert_eq!(lost(Side::Server), Vec::<String>::new());
-}
