@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use replay_base::limits::SWEEP_MS;
 use replay_base::removal::{DIRECTORY, PRIVATE, remove};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
+use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, mkdirat, openat2};
 use rustix::io::{Errno, pread};
 
 /// Commands own the directory: one of them could put a symlink or a FIFO there.
@@ -75,6 +75,15 @@ impl SharedDirectory {
             INSIDE,
         )?;
         File::from(file).write_all(bytes)
+    }
+
+    /// Returns the names of its entries.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let entries = Dir::read_from(&self.directory)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        names
+            .filter(|name| !matches!(name.as_deref(), Ok("." | "..")))
+            .collect()
     }
 
     /// Reads a file that a command wrote, from `offset` on, at most `most` bytes. Empty if it is

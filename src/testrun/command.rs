@@ -64,6 +64,8 @@ pub enum ReportPlace {
     /// The file [`REPORT`] in the shared directory.
     #[default]
     Shared,
+    /// Files with this ending in the shared directory.
+    SharedFiles(&'static str),
     Stdout,
     /// Files of the project that the run writes, as paths or globs relative to its directory.
     Project(Vec<String>),

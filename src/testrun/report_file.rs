@@ -68,7 +68,13 @@ impl<'a> ReportWatch<'a> {
                 documents: Vec::new(),
                 fault: None,
             }),
-            ReportPlace::Shared => Ok(read_shared(lent)),
+            ReportPlace::Shared => Ok(read_shared(lent, vec![REPORT.to_owned()])),
+            ReportPlace::SharedFiles(ending) => {
+                let mut names = lent.names().map_err(TestrunError::Place)?;
+                names.retain(|name| name.ends_with(ending));
+                names.sort();
+                Ok(read_shared(lent, names))
+            }
             ReportPlace::Project(paths) => self.read_project(paths, true),
             ReportPlace::Generated(paths) => self.read_project(paths, false),
         }
@@ -146,22 +152,27 @@ impl<'a> ReportWatch<'a> {
     }
 }
 
-fn read_shared(lent: &SharedDirectory) -> Reports {
-    match lent.read(REPORT, 0, MAX_TEST_REPORT_BYTES) {
-        Ok(bytes) => {
-            let is_cut = bytes.len() == MAX_TEST_REPORT_BYTES;
-            let fault = is_cut.then(|| {
-                format!(
-                    "only the first {MAX_TEST_REPORT_BYTES} bytes of the runner's report were read"
-                )
-            });
-            let documents = if bytes.is_empty() {
-                Vec::new()
-            } else {
-                vec![bytes]
-            };
-            Reports { documents, fault }
+fn read_shared(lent: &SharedDirectory, names: Vec<String>) -> Reports {
+    let mut reports = Reports {
+        documents: Vec::new(),
+        fault: None,
+    };
+    let mut room = MAX_TEST_REPORT_BYTES;
+    for name in names {
+        match lent.read(&name, 0, room) {
+            Ok(bytes) => {
+                room -= bytes.len();
+                reports
+                    .documents
+                    .extend((!bytes.is_empty()).then_some(bytes));
+            }
+            Err(error) => {
+                return Reports::missing(format!("the runner's report cannot be read: {error}"));
+            }
         }
-        Err(error) => Reports::missing(format!("the runner's report cannot be read: {error}")),
     }
+    reports.fault = (room == 0).then(|| {
+        format!("only the first {MAX_TEST_REPORT_BYTES} bytes of the runner's report were read")
+    });
+    reports
 }

@@ -9,7 +9,10 @@ use replay_base::cancel::Bound;
 use super::checkers::{CargoCheck, GoVet, Mypy, Pyright, Tsc};
 use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use super::outcome::ProcessEnding;
-use super::runners::{AnyCommand, CargoTest, Go, Jest, Nextest, Pytest, Vitest};
+use super::reports::class_sources::ClassSources;
+use super::runners::{
+    AnyCommand, CargoTest, Ctest, Dotnet, Go, Gradle, Jest, Maven, Nextest, Pytest, Vitest,
+};
 use super::{Checker, Runner, Sources, text, verdict};
 
 struct Sample {
@@ -17,8 +20,17 @@ struct Sample {
     stdout: Vec<u8>,
     stderr: Vec<u8>,
     own_harness: Vec<String>,
+    classes: ClassSources,
     ending: ProcessEnding,
 }
+
+/// Sources of the samples of Gradle and Maven.
+const CLASSES: [&str; 4] = [
+    "src/test/java/p/BadTest.java",
+    "app/src/main/java/org/x/Calc.java",
+    "app/src/test/java/org/x/CalcTest.java",
+    "lib/src/test/java/org/y/LibTest.java",
+];
 
 impl Sample {
     fn of(tool: &str, name: &str) -> Self {
@@ -48,6 +60,7 @@ impl Sample {
             stdout: read("stdout"),
             stderr: read("stderr"),
             own_harness,
+            classes: CLASSES.into_iter().map(str::to_owned).collect(),
             ending,
         }
     }
@@ -61,6 +74,7 @@ impl Sample {
             root: "/project",
             go_package: "example.com/demo",
             own_harness: &self.own_harness,
+            classes: Some(&self.classes),
         }
     }
 
@@ -230,6 +244,72 @@ fn jest_samples_match_snapshots() {
 }
 
 #[test]
+fn gradle_samples_match_snapshots() {
+    let expected = [
+        ("mixed", (Failed, [2, 2, 0, 1, 0, 0, 0])),
+        ("exit", (Crashed, [0, 0, 0, 0, 0, 0, 1])),
+        ("compile", (BuildError, [0; 7])),
+        ("dependency", (ConfigError, [0; 7])),
+    ];
+    check_samples(&Gradle, &expected);
+}
+
+#[test]
+fn maven_samples_match_snapshots() {
+    let expected = [
+        ("mixed", (Failed, [1, 1, 1, 1, 0, 0, 0])),
+        ("exit", (Crashed, [0, 0, 0, 0, 0, 0, 1])),
+        ("compile", (BuildError, [0; 7])),
+        ("dependency", (ConfigError, [0; 7])),
+    ];
+    check_samples(&Maven, &expected);
+}
+
+#[test]
+fn ctest_samples_match_snapshots() {
+    let expected = [
+        ("mixed", (Failed, [3, 6, 2, 3, 0, 0, 0])),
+        ("none", (NoTests, [0; 7])),
+        ("compile", (BuildError, [0; 7])),
+    ];
+    check_samples(&Ctest, &expected);
+}
+
+/// These samples follow the schema and the documentation.
+#[test]
+fn dotnet_samples_match_snapshots() {
+    let expected = [
+        ("mixed", (Failed, [2, 2, 0, 1, 0, 0, 0])),
+        ("old", (Passed, [1, 0, 0, 0, 0, 0, 0])),
+        ("aborted", (Crashed, [1, 0, 0, 0, 0, 0, 0])),
+        ("compile", (BuildError, [0; 7])),
+        ("none", (NoTests, [0; 7])),
+    ];
+    check_samples(&Dotnet, &expected);
+}
+
+#[test]
+fn truncated_maven_output_never_passes() {
+    let mut sample = Sample::of("maven", "mixed");
+    sample.report = b"<testsuite name=\"p.BadTest\" tests=\"1\"><testcase name=\"x\" \
+        classname=\"p.BadTest\"/></testsuite>"
+        .to_vec();
+    let whole = "[INFO] Running p.BadTest\n[INFO] Tests run: 1, Failures: 0, Errors: 0, \
+        Skipped: 0, Time elapsed: 0.1 s - in p.BadTest\n[INFO] BUILD SUCCESS\n";
+    sample.ending.exit_code = Some(0);
+    let mut status = |length: usize| {
+        sample.stdout = whole.as_bytes()[..length].to_vec();
+        sample.run(&Maven).status
+    };
+    assert_eq!(status(whole.len()), Passed);
+    let end = whole.len() - "SUCCESS\n".len();
+    assert_eq!(
+        (0..end).filter(|length| status(*length) == Passed).count(),
+        0
+    );
+}
+
+#[test]
 fn command_samples_match_snapshots() {
     let expected = [
         ("pytest", (Failed, [3, 7, 3, 1, 1, 0, 0])),
@@ -250,6 +330,7 @@ fn exit_code_decides_without_report() {
             stdout: stdout.as_bytes().to_vec(),
             stderr: Vec::new(),
             own_harness: Vec::new(),
+            classes: ClassSources::default(),
             ending: ProcessEnding {
                 exit_code: Some(exit_code),
                 duration_ms: 1230,
@@ -296,6 +377,7 @@ fn truncated_tap_never_passes() {
             stdout: Vec::new(),
             stderr: Vec::new(),
             own_harness: Vec::new(),
+            classes: ClassSources::default(),
             ending: ProcessEnding {
                 exit_code: Some(0),
                 ..ProcessEnding::default()
@@ -551,6 +633,7 @@ fn go_failures_are_sorted_by_package() {
             stdout,
             stderr: Vec::new(),
             own_harness,
+            classes: ClassSources::default(),
             ending,
         };
         let report = sample.run(&Go);
@@ -710,6 +793,7 @@ fn truncated_report_keeps_earlier_results() {
                 stdout: cut(&whole.stdout),
                 stderr: Vec::new(),
                 own_harness: Vec::new(),
+                classes: ClassSources::default(),
                 ..whole
             };
             let now = ran(&sample);

@@ -1,18 +1,19 @@
 //! Shared code of Gradle and Maven: their programs, and the selection of modules, classes and
 //! methods.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_TEST_FILES};
+use replay_base::limits::DEFAULT_COMMAND_TIMEOUT_SECS;
 use replay_files::policy::{Checked, Read};
 use replay_sandbox::exec::Exit;
 
+use super::sources;
 use crate::command::{RunInputs, can_rerun_by_name, quoted};
 use crate::completeness_input::{Evidence, ProjectFacts, not_collected};
 use crate::context::RunContext;
 use crate::error::TestrunError;
-use crate::project::disk::ProjectTree;
+use crate::project::disk::ProjectTree as _;
 use crate::project::files::{self, NamedPath};
 use crate::project::language::Language;
 use crate::project::program::{MissingProgram, ToolProgram};
@@ -82,67 +83,17 @@ pub(crate) fn select(
                 }
                 return Ok(selected);
             }
+            let sources = sources::of_targets(wanted.tree, targets, Language::Java)?;
+            let classes = sources
+                .iter()
+                .filter_map(|file| sources::class_of(wanted.tree, file, "package"));
             let method = wanted.filter.map(str::to_owned);
-            for target in targets {
-                let mut found = Vec::new();
-                if target.is_dir {
-                    add_sources(wanted.tree, &target.path, &mut found);
-                } else {
-                    found.push(target.path.clone());
-                }
-                let classes = found.iter().filter_map(|file| class_of(wanted.tree, file));
-                let classes = classes.map(|class| (class, method.clone()));
-                selected.classes.extend(classes);
-                if selected.classes.len() > MAX_TEST_FILES {
-                    return Err(TestrunError::arguments(format!(
-                        "`testFiles` name more than {MAX_TEST_FILES} classes; name the \
-                         directories of whole modules"
-                    )));
-                }
-            }
-            if selected.classes.is_empty() {
-                return Err(TestrunError::arguments(
-                    "`testFiles` name no source of a class (.java, .kt, .groovy, .scala)",
-                ));
-            }
+            selected.classes = classes.map(|class| (class, method.clone())).collect();
         }
     }
     selected.classes.sort();
     selected.classes.dedup();
     Ok(selected)
-}
-
-/// Adds the sources below a directory, up to the limit.
-fn add_sources(tree: &dyn ProjectTree, dir: &Path, found: &mut Vec<PathBuf>) {
-    for name in tree.names(dir).unwrap_or_default() {
-        if found.len() > MAX_TEST_FILES {
-            return;
-        }
-        if Language::of(&name) == Some(Language::Java) {
-            found.push(dir.join(name));
-        } else if !name.starts_with('.') && !name.contains('.') && name != "main" {
-            add_sources(tree, &dir.join(name), found);
-        }
-    }
-}
-
-/// Returns the full name of the class that a source declares by its name; `None` if the file is no
-/// source.
-fn class_of(tree: &dyn ProjectTree, file: &Path) -> Option<String> {
-    let name = file.file_name()?.to_str()?;
-    let stem = name.rsplit_once('.')?.0;
-    if Language::of(name) != Some(Language::Java) {
-        return None;
-    }
-    let text = tree.text(file)?;
-    let package = text.lines().find_map(|line| {
-        let rest = line.trim_start().strip_prefix("package ")?;
-        Some(rest.trim().trim_end_matches(';').trim_end())
-    });
-    Some(match package {
-        Some(package) => format!("{package}.{stem}"),
-        None => stem.to_owned(),
-    })
 }
 
 /// Returns the project's sources.

@@ -1,7 +1,9 @@
 //! Type checkers, one file each. A new one needs its file and an entry in [`CHECKERS`].
 
 mod cargo_check;
+mod dotnet;
 mod go_vet;
+mod maven;
 mod mypy;
 mod pyright;
 #[cfg(test)]
@@ -14,19 +16,22 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 #[cfg(test)]
 pub(crate) use self::{
-    cargo_check::CargoCheck, go_vet::GoVet, mypy::Mypy, pyright::Pyright, tsc::Tsc,
+    cargo_check::CargoCheck, dotnet::DotnetBuild, go_vet::GoVet, maven::MavenCompile, mypy::Mypy,
+    pyright::Pyright, tsc::Tsc,
 };
 use super::checker::Checker;
 use super::model::CheckerName;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All checkers. If a project has two for equal reasons, the first one is used.
-pub static CHECKERS: [&dyn Checker; 5] = [
+pub static CHECKERS: [&dyn Checker; 7] = [
     &tsc::Tsc,
     &cargo_check::CargoCheck,
     &go_vet::GoVet,
     &mypy::Mypy,
     &pyright::Pyright,
+    &maven::MavenCompile,
+    &dotnet::DotnetBuild,
 ];
 
 impl ToolKind for dyn Checker {

@@ -120,3 +120,44 @@ fn mypy_ignore_errors_section_silences_file() {
     });
     assert_eq!(found.map(|(name, _)| name), Some("setup.cfg"));
 }
+
+#[test]
+fn compiled_projects_are_checked_by_their_builds() {
+    let read = |checker: &dyn Checker, stdout: &str| {
+        let sources = crate::Sources {
+            stdout: stdout.as_bytes(),
+            root: "/p",
+            ..Default::default()
+        };
+        let checked = checker.parse(&sources, replay_base::cancel::Bound::default());
+        let found = checked.diagnostics.into_iter();
+        let of = |found: crate::model::Diagnostic| {
+            (
+                found.severity,
+                found.file,
+                found.line,
+                found.code,
+                found.message,
+            )
+        };
+        found.map(of).collect::<Vec<_>>()
+    };
+    let error = |file: &str, line, code: Option<&str>, message: &str| {
+        let (file, code) = (Some(file.to_owned()), code.map(str::to_owned));
+        (
+            crate::model::Severity::Error,
+            file,
+            Some(line),
+            code,
+            message.to_owned(),
+        )
+    };
+    let maven = "[INFO] COMPILATION ERROR :\n[ERROR] /p/A.java:[3,9] cannot find symbol\n[ERROR]   \
+        symbol:   class B\n[INFO] 1 error\n[ERROR] Failed to execute goal\n[ERROR] \
+        /p/A.java:[3,9] cannot find symbol\n[ERROR]   symbol:   class B\n";
+    let expected = [error("A.java", 3, None, "cannot find symbol, class B")];
+    assert_eq!(read(&MavenCompile, maven), expected);
+    let dotnet = "/p/A.cs(3,9): error CS1002: ; expected [/p/A.csproj]\n";
+    let expected = [error("A.cs", 3, Some("CS1002"), "; expected")];
+    assert_eq!(read(&DotnetBuild, &[dotnet, dotnet].concat()), expected);
+}

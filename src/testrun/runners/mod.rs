@@ -3,6 +3,7 @@
 mod cargo_test;
 mod command;
 mod ctest;
+mod dotnet;
 mod go;
 mod gradle;
 mod jest;
@@ -20,15 +21,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
-    cargo_test::CargoTest, ctest::Ctest, go::Go, gradle::Gradle, jest::Jest, maven::Maven,
-    nextest::Nextest, pytest::Pytest, vitest::Vitest,
+    cargo_test::CargoTest, ctest::Ctest, dotnet::Dotnet, go::Go, gradle::Gradle, jest::Jest,
+    maven::Maven, nextest::Nextest, pytest::Pytest, vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All runners. If a project has two for equal reasons, the first one is used.
-pub static RUNNERS: [&dyn Runner; 10] = [
+pub static RUNNERS: [&dyn Runner; 11] = [
     &vitest::Vitest,
     &jest::Jest,
     &cargo_test::CargoTest,
@@ -37,6 +38,7 @@ pub static RUNNERS: [&dyn Runner; 10] = [
     &pytest::Pytest,
     &gradle::Gradle,
     &maven::Maven,
+    &dotnet::Dotnet,
     &ctest::Ctest,
     &command::AnyCommand,
 ];

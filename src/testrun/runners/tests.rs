@@ -225,6 +225,143 @@ fn go_command_selects_packages() {
     assert_eq!(argv(&Go, &TestSelection::All, None), "x test -json ./...");
 }
 
+/// Files of a project of two modules.
+const JVM: [(&str, &str); 5] = [
+    ("/w/pom.xml", ""),
+    ("/w/a/pom.xml", ""),
+    ("/w/a/build.gradle", ""),
+    (
+        "/w/a/src/test/java/x/ATest.java",
+        "package x;\nclass ATest {}\n",
+    ),
+    ("/w/a/src/test/java/BTest.kt", "class BTest\n"),
+];
+
+#[test]
+fn gradle_command_selects_modules_classes_and_methods() {
+    const START: &str = "x --init-script=/tmp/r/replay.gradle --no-daemon --continue --console=plain \
+        -Dorg.gradle.configuration-cache=false -Dorg.gradle.unsafe.configuration-cache=false \
+        -Dorg.gradle.unsafe.isolated-projects=false -Dorg.gradle.logging.level=lifecycle";
+    let of = |selection: &TestSelection, filter| {
+        let argv = argv_in(&Gradle, &JVM, selection, filter);
+        argv.strip_prefix(START).unwrap().to_owned()
+    };
+    assert_eq!(of(&TestSelection::All, Some("*x")), " test --tests=*x");
+    let module = TestSelection::Targets(vec![NamedPath::whole("/w/a".into(), true)]);
+    assert_eq!(of(&module, None), " a:test");
+    let dir = TestSelection::Targets(vec![NamedPath::whole("/w/a/src".into(), true)]);
+    assert_eq!(
+        of(&dir, Some("t*")),
+        " test --tests=BTest.t* --tests=x.ATest.t*"
+    );
+    let again = TestSelection::Failed(vec![
+        failed("x.ATest", &["one()"]),
+        failed("x.BTest", &["two(int)[1]"]),
+        failed("x.CTest", &[]),
+    ]);
+    assert_eq!(
+        of(&again, None),
+        " test --tests=x.ATest --tests=x.BTest --tests=x.CTest"
+    );
+    let again = TestSelection::Failed(vec![failed("x.ATest", &["one()"])]);
+    assert_eq!(of(&again, None), " test --tests=x.ATest.one");
+    // A file that was not compiled.
+    let again = TestSelection::Failed(vec![failed("a/src/x/A.java", &[])]);
+    assert_eq!(of(&again, None), " test");
+}
+
+#[test]
+fn maven_command_selects_modules_classes_and_methods() {
+    let of = |selection: &TestSelection, filter| {
+        let argv = argv_in(&Maven, &JVM, selection, filter);
+        let argv = argv.strip_prefix("x -V -B -ntp -fae").unwrap();
+        argv.strip_suffix("-DtrimStackTrace=false test")
+            .unwrap()
+            .trim()
+            .to_owned()
+    };
+    let none = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false";
+    assert_eq!(of(&TestSelection::All, None), "");
+    let module = TestSelection::Targets(vec![NamedPath::whole("/w/a".into(), true)]);
+    assert_eq!(of(&module, None), "-pl a -am");
+    let named = TestSelection::Targets(vec![file("/w/a/src/test/java/x/ATest.java")]);
+    assert_eq!(of(&named, Some("t*")), format!("-Dtest=x.ATest#t* {none}"));
+    let again = TestSelection::Failed(vec![failed("x.ATest", &["one"]), failed("", &["x.BTest"])]);
+    assert_eq!(
+        of(&again, None),
+        format!("-Dtest=x.ATest#one,x.BTest {none}")
+    );
+}
+
+#[test]
+fn ctest_command_uses_build_directory() {
+    let built = [
+        ("/w/CMakeLists.txt", ""),
+        ("/w/out/x/CMakeCache.txt", ""),
+        ("/w/out/x/CTestTestfile.cmake", ""),
+        ("/w/out/y/CTestTestfile.cmake", ""),
+    ];
+    let words = |files, selection: &TestSelection, filter| {
+        let argv = plan(
+            &Ctest,
+            "x",
+            files,
+            selection,
+            filter,
+            &TestScript::default(),
+        )
+        .argv;
+        argv[4..].join(" ")
+    };
+    let rest = "--output-junit /tmp/r/report --no-tests=error";
+    assert_eq!(
+        words(&built, &TestSelection::All, Some("a")),
+        format!("out/x  {rest} -R a")
+    );
+    let dir = TestSelection::Targets(vec![NamedPath::whole("/w/sub".into(), true)]);
+    assert_eq!(words(&[], &dir, None), format!("/tmp/ctest-w sub {rest}"));
+    let again = TestSelection::Failed(vec![failed("", &["a.b"]), failed("", &["c"])]);
+    assert_eq!(
+        words(&built, &again, None),
+        format!("out/x  {rest} -R ^(a\\.b|c)$")
+    );
+}
+
+#[test]
+fn dotnet_command_selects_projects_and_classes() {
+    let files = [
+        ("/w/a/a.csproj", ""),
+        (
+            "/w/a/CartTests.cs",
+            "using Xunit;\nnamespace Shop.Tests;\nclass CartTests { }\n",
+        ),
+    ];
+    let of = |selection: &TestSelection, filter| {
+        let argv = argv_in(&Dotnet, &files, selection, filter);
+        let rest = " --logger trx --blame --results-directory /tmp/r -nodeReuse:false \
+            -p:UseSharedCompilation=false";
+        argv.strip_prefix("x test")
+            .unwrap()
+            .strip_suffix(rest)
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(of(&TestSelection::All, Some("Cart")), " --filter Cart");
+    let dir = TestSelection::Targets(vec![NamedPath::whole("/w/a".into(), true)]);
+    assert_eq!(of(&dir, None), " a");
+    let named = TestSelection::Targets(vec![file("/w/a/CartTests.cs")]);
+    let class = "FullyQualifiedName~Shop.Tests.CartTests.";
+    assert_eq!(
+        of(&named, Some("Adds")),
+        format!(" --filter ({class})&(Adds)")
+    );
+    let again = TestSelection::Failed(vec![failed("Shop.CartTests", &["Counts(items: 2)"])]);
+    assert_eq!(
+        of(&again, None),
+        " --filter FullyQualifiedName=Shop.CartTests.Counts"
+    );
+}
+
 #[test]
 fn command_applies_test_script_settings() {
     let environment = vec![("MODE".to_owned(), "a b".to_owned())];
