@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::project::files::NamedPath;
+use super::project::language::Language;
 
 /// Shell command that prints the repository's directory, and the files that differ from the last
 /// commit, untracked ones too.
@@ -64,6 +65,29 @@ impl GitChanges {
             .map(|file| (file, false))
             .chain(self.files.iter().map(|file| (file, true)));
         all.filter(move |(file, _)| file.starts_with(project))
+    }
+
+    /// Returns the tests of a language among the changed files, and the globs (`tests_of`) for the
+    /// tests that are named after the others.
+    pub fn by_name(
+        &self,
+        project: &Path,
+        language: Language,
+        tests_of: impl Fn(&Path) -> Option<String>,
+    ) -> AffectedTests {
+        let mut affected = AffectedTests::default();
+        for (file, is_there) in self.of(project) {
+            if is_there && language.is_test_name(file) {
+                affected
+                    .targets
+                    .insert(NamedPath::whole(file.clone(), false));
+            } else if let Some(glob) = tests_of(file) {
+                affected.globs.push((glob, file.clone()));
+            } else {
+                affected.unknown.push(file.clone());
+            }
+        }
+        affected
     }
 
     /// Returns the packages of the files for which `is_source` returns true.

@@ -267,6 +267,56 @@ mod tests {
     }
 
     #[test]
+    fn ruby_php_and_runtime_projects_are_detected() {
+        let alone = |name, text| describe(&[(name, text)], "/w");
+        assert_eq!(alone("/w/.rspec", ""), ["rspec in /w: .rspec"]);
+        assert_eq!(
+            alone("/w/spec/a_spec.rb", ""),
+            ["rspec in /w: spec/ holds specs of RSpec"]
+        );
+        assert_eq!(alone("/w/spec/a.spec.js", ""), [""; 0]);
+        assert_eq!(
+            alone("/w/phpunit.xml.dist", ""),
+            ["phpunit in /w: phpunit.xml.dist"]
+        );
+        assert_eq!(
+            alone(
+                "/w/composer.json",
+                r#"{"require-dev": {"phpunit/phpunit": "^9"}}"#
+            ),
+            ["phpunit in /w: phpunit is a dependency in composer.json"]
+        );
+        assert_eq!(
+            alone(
+                "/w/deno.jsonc",
+                r#"{"tasks": {"test": "deno test -A"}, /* x */ }"#
+            ),
+            ["deno in /w: the test script of deno.jsonc runs deno test"]
+        );
+        assert_eq!(alone("/w/deno.json", "{}"), ["deno in /w: deno.json"]);
+        assert_eq!(
+            alone(
+                "/w/package.json",
+                r#"{"scripts": {"test": "bun test --bail"}}"#
+            ),
+            ["bun in /w: the test script of package.json runs bun test"]
+        );
+        // Bun as package manager, and its types, take no project from another runner.
+        let vitest = r#"{"scripts": {"test": "bun run vitest"},
+            "devDependencies": {"vitest": "3", "@types/bun": "1"}}"#;
+        assert_eq!(
+            alone("/w/package.json", vitest),
+            [
+                "vitest in /w: the test script of package.json runs vitest",
+                "bun in /w: @types/bun is a dependency in package.json"
+            ]
+        );
+        let checks = around::<dyn Checker>(&tree(&[("/w/deno.json", "{}")]), Path::new("/w"));
+        let checks: Vec<_> = checks.iter().map(|found| found.what.name()).collect();
+        assert_eq!(checks, ["deno"]);
+    }
+
+    #[test]
     fn python_project_is_detected_without_configuration() {
         let files = [
             ("/w/setup.py", ""),

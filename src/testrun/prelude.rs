@@ -18,7 +18,8 @@ pub(crate) use super::completeness_input::{Evidence, ProjectFacts, not_collected
 pub(crate) use super::context::RunContext;
 pub(crate) use super::error::TestrunError;
 pub(crate) use super::model::{
-    Case, Diagnostic, Frame, Phase, Related, Severity, State, TestError, TestReport, TestStatus,
+    Case, Diagnostic, Frame, Phase, Related, RunError, Severity, State, TestError, TestReport,
+    TestStatus,
 };
 pub(crate) use super::project::disk::{AllowedDisk, ProjectTree as _};
 pub(crate) use super::project::files::NamedPath;
@@ -30,6 +31,7 @@ pub(crate) use super::reports::collector::{ResultCollector, join_id, millis};
 pub(crate) use super::reports::event_reader::{self, EventStyle, FileProblem};
 pub(crate) use super::reports::events::ReportedError;
 pub(crate) use super::reports::findings::DiagnosticCollector;
+pub(crate) use super::reports::junit::JunitCase;
 pub(crate) use super::reports::kept_output::KeptOutput;
 pub(crate) use super::reports::results::{CheckResults, Sources, TestResults};
 pub(crate) use super::reports::{

@@ -326,6 +326,8 @@ fn build_outcome(
             wrong"
         )
     }));
+    let seed = results.seed;
+    notes.extend(seed.map(|seed| format!("the tests ran in random order, with seed {seed}")));
     let has_own_harness = !results.own_harness.is_empty();
     let known = context
         .history

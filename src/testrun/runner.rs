@@ -7,6 +7,7 @@ use std::fmt::{self, Debug};
 use std::path::Path;
 
 use replay_base::cancel::Bound;
+use replay_base::text::glob::escape;
 use replay_files::policy::{Checked, Read};
 
 use super::by_language::{cargo, javascript};
@@ -43,12 +44,26 @@ pub trait Runner: ProjectTool {
 
     /// Returns the tests that changes affect; `None` if the runner finds them itself.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        let compiled = self.language().filter(|language| language.is_compiled())?;
-        Some(changes.packages(project, |file| compiled.is_source(file)))
+        let language = self.language()?;
+        if language.is_compiled() {
+            return Some(changes.packages(project, |file| language.is_source(file)));
+        }
+        self.tests_of("")?;
+        let tests_of = |file: &Path| {
+            let stem = file.file_stem().filter(|_| language.is_source(file))?;
+            self.tests_of(&escape(stem.to_str()?))
+        };
+        Some(changes.by_name(project, language, tests_of))
     }
 
-    /// Returns true for a bundled reporter: it writes its first event before all else, and names
-    /// the files that it collects.
+    /// Returns the glob for the tests that are named after a source file with this stem; `None` if
+    /// the runner finds affected tests itself.
+    fn tests_of(&self, _stem: &str) -> Option<String> {
+        None
+    }
+
+    /// Returns true if a run with success always has a report, which names the collected files. A
+    /// bundled reporter writes its first event before all else.
     fn has_reporter(&self) -> bool {
         false
     }

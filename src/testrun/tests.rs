@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 
 use replay_base::cancel::Bound;
 
-use super::checkers::{CargoCheck, GoVet, Mypy, Pyright, Tsc};
+use super::checkers::{CargoCheck, DenoCheck, Eslint, GoVet, Mypy, Pyright, Tsc};
 use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use super::outcome::ProcessEnding;
 use super::reports::class_sources::ClassSources;
 use super::runners::{
-    AnyCommand, CargoTest, Ctest, Dotnet, Go, Gradle, Jest, Maven, Nextest, Pytest, Vitest,
+    AnyCommand, Bun, CargoTest, Ctest, Deno, Dotnet, Go, Gradle, Jest, Maven, Nextest, Phpunit,
+    Pytest, Rspec, Vitest,
 };
 use super::{Checker, Runner, Sources, text, verdict};
 
@@ -112,6 +113,7 @@ fn checker_sample_dir(checker: &dyn Checker) -> &'static str {
     match checker.name() {
         "cargo" => "cargo_check",
         "go" => "go_vet",
+        "deno" => "deno_check",
         name => name,
     }
 }
@@ -241,6 +243,71 @@ fn jest_samples_match_snapshots() {
         ("ignored", (Passed, [1, 0, 0, 0, 0, 0, 0])),
     ];
     check_samples(&Jest, &expected);
+}
+
+#[test]
+fn rspec_samples_match_snapshots() {
+    // RSpec's own counts: 13 examples, 7 failures, 3 pending.
+    let mixed = (Failed, [3, 7, 0, 1, 2, 0, 0]);
+    let expected = [
+        ("mixed_3.12", mixed),
+        ("mixed_3.13", mixed),
+        ("load", (Failed, [0; 7])),
+        ("exit", (Crashed, [1, 0, 0, 0, 0, 0, 1])),
+        ("suite", (ConfigError, [0; 7])),
+        ("hang", (TimedOut, [0, 0, 0, 0, 0, 0, 1])),
+    ];
+    check_samples(&Rspec, &expected);
+}
+
+#[test]
+fn phpunit_samples_match_snapshots() {
+    // A warning of PHP is an error for PHPUnit 9 alone.
+    let expected = [
+        ("mixed_9", (Failed, [5, 3, 2, 2, 0, 0, 0])),
+        ("mixed_11", (Failed, [6, 3, 1, 2, 0, 0, 0])),
+        ("exit_9", (Crashed, [1, 1, 0, 0, 0, 0, 1])),
+        ("exit_11", (Crashed, [1, 1, 0, 0, 0, 0, 1])),
+        ("syntax_9", (Failed, [0; 7])),
+        ("syntax_11", (Failed, [0; 7])),
+        ("hook_9", (Failed, [1, 0, 1, 0, 0, 0, 0])),
+        ("hook_11", (Failed, [1, 0, 0, 0, 0, 0, 1])),
+        ("empty_9", (Passed, [1, 0, 0, 1, 0, 0, 0])),
+        ("empty_11", (Failed, [1, 0, 0, 0, 0, 0, 0])),
+    ];
+    check_samples(&Phpunit, &expected);
+}
+
+#[test]
+fn bun_samples_match_snapshots() {
+    // Bun's own counts: 6 pass, 1 skip, 1 todo, 5 fail with a file that did not load.
+    let mixed = (Failed, [6, 4, 0, 1, 1, 0, 0]);
+    let exit = (Crashed, [0, 1, 0, 0, 0, 0, 0]);
+    let expected = [
+        ("mixed_1.4", mixed),
+        ("mixed_1.3", mixed),
+        ("exit_1.4", exit),
+        ("exit_1.3", exit),
+        ("empty_1.4", (NoTests, [0; 7])),
+        ("empty_1.3", (NoTests, [0; 7])),
+    ];
+    check_samples(&Bun, &expected);
+}
+
+#[test]
+fn deno_samples_match_snapshots() {
+    let expected = [
+        ("mixed_2.9", (Failed, [3, 5, 2, 2, 0, 0, 0])),
+        // Only this version finds the leaking timer.
+        ("mixed_2.1", (Failed, [2, 6, 2, 2, 0, 0, 0])),
+        ("types_2.9", (BuildError, [0; 7])),
+        ("types_2.1", (BuildError, [0; 7])),
+        ("exit_2.9", (Failed, [1, 0, 0, 0, 0, 0, 0])),
+        ("exit_2.1", (Crashed, [0; 7])),
+        ("hang_2.9", (TimedOut, [0; 7])),
+        ("hang_2.1", (TimedOut, [0; 7])),
+    ];
+    check_samples(&Deno, &expected);
 }
 
 #[test]
@@ -670,7 +737,7 @@ fn go_samples_match_snapshots() {
 
 #[test]
 fn checker_samples_match_snapshots() {
-    let samples: [(&dyn Checker, _, _, _, _); 17] = [
+    let samples: [(&dyn Checker, _, _, _, _); 24] = [
         (&Tsc, "errors_5", CheckStatus::Errors, 7, 0),
         (&Tsc, "errors_7", CheckStatus::Errors, 7, 0),
         (&Tsc, "files_5", CheckStatus::Errors, 7, 0),
@@ -688,6 +755,13 @@ fn checker_samples_match_snapshots() {
         (&Pyright, "no_file", CheckStatus::ConfigError, 1, 0),
         (&GoVet, "text", CheckStatus::Errors, 3, 0),
         (&GoVet, "json", CheckStatus::Errors, 3, 0),
+        (&DenoCheck, "errors", CheckStatus::Errors, 3, 0),
+        (&DenoCheck, "errors_2.1", CheckStatus::Errors, 3, 0),
+        (&DenoCheck, "syntax", CheckStatus::Errors, 1, 0),
+        (&Eslint, "errors", CheckStatus::Errors, 3, 1),
+        (&Eslint, "errors_8", CheckStatus::Errors, 3, 1),
+        (&Eslint, "ignored", CheckStatus::Clean, 0, 0),
+        (&Eslint, "no_file", CheckStatus::ConfigError, 1, 0),
     ];
     let mut told = String::new();
     for (checker, name, status, errors, warnings) in samples {

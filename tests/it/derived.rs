@@ -215,6 +215,8 @@ fn runners_and_checkers_are_documented() {
         Language::Python,
         Language::Rust,
         Language::Go,
+        Language::Ruby,
+        Language::Php,
     ]
     .map(Some);
     for language in languages.into_iter().chain([None]) {

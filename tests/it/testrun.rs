@@ -8,6 +8,7 @@ mod hints;
 mod logs;
 mod python;
 mod runners;
+mod runtimes;
 mod touches;
 mod verdicts;
 

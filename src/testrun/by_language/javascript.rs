@@ -1,14 +1,18 @@
-//! Shared code of Vitest and Jest.
+//! Shared code of the runners of JavaScript.
 
 use std::path::Path;
 
 use replay_base::limits::MAX_TEST_NAME_BYTES;
 use replay_base::text::escape::show;
+use replay_base::text::glob::escape;
 use serde_json::Value;
 
+use crate::changes::{AffectedTests, GitChanges};
 use crate::command::{RunInputs, RunPlan, can_rerun_by_name, escape_regex};
 use crate::context::RunContext;
-use crate::project::disk::ProjectTree as _;
+use crate::project::disk::ProjectTree;
+use crate::project::language::Language;
+use crate::project::node;
 use crate::project::script::{self, TestScript};
 use crate::selection::{FailedTest, TestSelection};
 
@@ -26,14 +30,10 @@ pub(crate) fn program(wanted: &RunInputs<'_>, subcommand: Option<&str>) -> RunPl
     plan
 }
 
-/// Adds the selection: `changed` for changed tests, or one regular expression over suites and test
-/// names.
-pub(crate) fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, changed: &str) {
-    if *wanted.selection == TestSelection::Changed {
-        plan.add([changed]);
-    }
+/// Adds the selection: one regular expression over suites and test names, with the option `pattern`.
+pub(crate) fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, pattern: &str) {
     if let Some(filter) = wanted.filter {
-        plan.argv.push(format!("--testNamePattern={filter}"));
+        plan.argv.push(format!("{pattern}={filter}"));
     } else if let TestSelection::Failed(failed) = wanted.selection
         && can_rerun_by_name(failed)
     {
@@ -45,7 +45,7 @@ pub(crate) fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, changed: &str) 
         };
         let names: Vec<String> = failed.iter().map(name).collect();
         plan.argv
-            .push(format!("--testNamePattern=^ ?(?:{})$", names.join("|")));
+            .push(format!("{pattern}=^ ?(?:{})$", names.join("|")));
     }
 }
 
@@ -56,18 +56,12 @@ pub(crate) fn script(
     project: &Path,
     runner: &str,
 ) -> (TestScript, Vec<String>, Option<String>) {
-    let package = context
-        .disk()
-        .text(&project.join("package.json"))
-        .unwrap_or_default();
-    let package: Value = serde_json::from_str(&package).unwrap_or_default();
-    let Some(text) = package["scripts"]["test"]
-        .as_str()
-        .filter(|text| !text.contains("no test specified"))
+    let Some((file, text)) = test_script(&context.disk(), project, runner)
+        .filter(|(_, text)| !text.contains("no test specified"))
     else {
         return Default::default();
     };
-    let script = script::read(text, runner);
+    let script = script::read(&text, runner);
     let names = script.environment.iter().map(|(name, _)| name);
     let heeded: Vec<&str> = names
         .chain(&script.node)
@@ -76,15 +70,50 @@ pub(crate) fn script(
         .collect();
     let note = (!heeded.is_empty()).then(|| {
         format!(
-            "from the test script of package.json: {}",
+            "from the test script of {file}: {}",
             excerpt(&heeded.join(" "))
         )
     });
     let left_out = script
         .unheeded
         .as_deref()
-        .map(|text| format!("the test script of package.json: `{}`", excerpt(text)));
+        .map(|text| format!("the test script of {file}: `{}`", excerpt(text)));
     (script, note.into_iter().collect(), left_out)
+}
+
+/// Returns the test script of a project, and the file that has it. Deno's tasks come first for Deno.
+pub(crate) fn test_script(
+    tree: &dyn ProjectTree,
+    project: &Path,
+    runner: &str,
+) -> Option<(&'static str, String)> {
+    const SCRIPTS: [(&str, &str); 3] = [
+        ("deno.json", "tasks"),
+        ("deno.jsonc", "tasks"),
+        ("package.json", "scripts"),
+    ];
+    let first = if runner == "deno" { 0 } else { 2 };
+    SCRIPTS[first..].iter().find_map(|(file, scripts)| {
+        let text = tree.text(&project.join(file))?;
+        let manifest: Value = serde_json::from_str(&node::without_comments(&text)).ok()?;
+        let script = &manifest[scripts]["test"];
+        let script = script.as_str().or_else(|| script["command"].as_str())?;
+        Some((*file, script.to_owned()))
+    })
+}
+
+/// Returns the tests among changed files, and those named after the others.
+pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
+    let tests_of = |file: &Path| {
+        let stem = file
+            .file_stem()
+            .filter(|_| Language::JavaScript.is_source(file))?;
+        let stem = escape(stem.to_str()?);
+        Some(format!(
+            "**/{stem}{{.,_}}{{test,spec}}.{{js,jsx,ts,tsx,mjs,mts,cjs,cts}}"
+        ))
+    };
+    changes.by_name(project, Language::JavaScript, tests_of)
 }
 
 /// Returns the beginning of words from a project.

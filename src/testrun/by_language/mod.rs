@@ -2,6 +2,7 @@
 //! `sources` is for all that select tests by class.
 
 pub(crate) mod cargo;
+pub(crate) mod deno;
 pub(crate) mod dotnet;
 pub(crate) mod javascript;
 pub(crate) mod jvm;

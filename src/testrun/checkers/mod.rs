@@ -1,7 +1,9 @@
 //! Type checkers, one file each. A new one needs its file and an entry in [`CHECKERS`].
 
 mod cargo_check;
+mod deno_check;
 mod dotnet;
+mod eslint;
 mod go_vet;
 mod maven;
 mod mypy;
@@ -16,16 +18,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 #[cfg(test)]
 pub(crate) use self::{
-    cargo_check::CargoCheck, dotnet::DotnetBuild, go_vet::GoVet, maven::MavenCompile, mypy::Mypy,
-    pyright::Pyright, tsc::Tsc,
+    cargo_check::CargoCheck, deno_check::DenoCheck, dotnet::DotnetBuild, eslint::Eslint,
+    go_vet::GoVet, maven::MavenCompile, mypy::Mypy, pyright::Pyright, tsc::Tsc,
 };
 use super::checker::Checker;
 use super::model::CheckerName;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All checkers. If a project has two for equal reasons, the first one is used.
-pub static CHECKERS: [&dyn Checker; 7] = [
+pub static CHECKERS: [&dyn Checker; 9] = [
     &tsc::Tsc,
+    &deno_check::DenoCheck,
+    &eslint::Eslint,
     &cargo_check::CargoCheck,
     &go_vet::GoVet,
     &mypy::Mypy,

@@ -101,6 +101,16 @@ impl Language {
                 copies: &[],
                 marker: "def test",
             }),
+            Self::Ruby => Some(TestFiles {
+                globs: &["**/*_spec.rb"],
+                copies: &["vendor"],
+                marker: "",
+            }),
+            Self::Php => Some(TestFiles {
+                globs: &["**/*Test.php"],
+                copies: &["vendor"],
+                marker: "function",
+            }),
             _ => None,
         }
     }

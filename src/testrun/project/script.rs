@@ -14,17 +14,23 @@ pub struct TestScript {
 }
 
 /// Options that a run sets itself: reporter, no other output, no coverage, a single complete pass.
-const RUN_OPTIONS: [&str; 16] = [
+const RUN_OPTIONS: [&str; 22] = [
     "-b",
     "-w",
     "--bail",
     "--coverage",
+    "--coverage-dir",
+    "--coverage-reporter",
     "--collectCoverage",
+    "--fail-fast",
     "--json",
+    "--junit-path",
+    "--no-run",
     "--no-coverage",
     "--no-watch",
     "--outputFile",
     "--reporter",
+    "--reporter-outfile",
     "--reporters",
     "--run",
     "--ui",
@@ -33,7 +39,18 @@ const RUN_OPTIONS: [&str; 16] = [
     "--watchman",
 ];
 /// Options in [`RUN_OPTIONS`] that may take a value in the next word.
-const VALUE_OPTIONS: [&str; 4] = ["--bail", "--outputFile", "--reporter", "--reporters"];
+const VALUE_OPTIONS: [&str; 8] = [
+    "--bail",
+    "--coverage-dir",
+    "--coverage-reporter",
+    "--junit-path",
+    "--outputFile",
+    "--reporter",
+    "--reporter-outfile",
+    "--reporters",
+];
+/// Runtimes, whose tests are a subcommand.
+const RUNTIMES: [&str; 2] = ["bun", "deno"];
 /// Prefixes of Node options that keep a program from starting or from ending.
 const BLOCKING_OPTIONS: [&str; 2] = ["--inspect", "--watch"];
 
@@ -88,6 +105,9 @@ fn plain(script: &str, runner: &str) -> Option<TestScript> {
     let program = words.next()?;
     let name = program.rsplit('/').next().unwrap_or(&program);
     if name.split('.').next() != Some(runner) {
+        return None;
+    }
+    if RUNTIMES.contains(&runner) && words.next()? != "test" {
         return None;
     }
     while let Some(word) = words.next() {

@@ -170,6 +170,8 @@ impl EventReader<'_> {
             Event::Unreached { files } => {
                 for file in &files {
                     self.collector.add_unreached(file);
+                    self.planned
+                        .remove(stack::relative(file, self.collector.root()));
                 }
             }
             Event::RunError(error) => self.add_run_error(&error),
@@ -339,6 +341,7 @@ impl EventReader<'_> {
         results.passed = Some(end.passed);
         results.is_cut_short = end.goes_on;
         results.snapshots = end.snapshots;
+        results.seed = end.seed;
         self.planned_files = end.files;
         self.has_named_open = end.open.is_some();
         for file in end.open.iter().flatten() {

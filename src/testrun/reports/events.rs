@@ -159,6 +159,8 @@ pub(crate) struct RunEnd {
     pub errors: Vec<ReportedError>,
     /// Number of snapshots written because there was none.
     pub snapshots: u64,
+    /// Seed of the random order, if that may explain a failure.
+    pub seed: Option<u64>,
     /// `true` if `over` follows.
     pub goes_on: bool,
 }

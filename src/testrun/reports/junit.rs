@@ -10,8 +10,9 @@ use replay_base::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITE
 
 use super::collector::{ResultCollector, join_id, millis};
 use super::kept_output::KeptOutput;
+use super::results::Sources;
 use super::{jvm_text, stack};
-use crate::model::{Case, State};
+use crate::model::{Case, Frame, State};
 
 /// Maximum bytes buffered of one text.
 const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;
@@ -31,6 +32,8 @@ pub(crate) struct JunitFault {
     pub message: String,
     /// Text of the element.
     pub text: String,
+    /// Frames, if `text` has none.
+    pub frames: Vec<Frame>,
 }
 
 /// A `testcase`.
@@ -45,6 +48,10 @@ pub(crate) struct JunitCase {
     pub time: Option<f64>,
     /// Name of the suite around it.
     pub suite: String,
+    /// Names of all suites around it, outermost first.
+    pub around: Vec<String>,
+    /// `true` if the file and `around` identify the test, as a reporter's events do.
+    pub is_in_file: bool,
     pub faults: Vec<JunitFault>,
     /// Its `skipped`.
     pub skipped: Option<JunitFault>,
@@ -73,11 +80,35 @@ pub(crate) fn collect(
     bound: Bound<'_>,
     collector: &mut ResultCollector<'_>,
 ) -> (bool, bool) {
+    collect_with(document, bound, collector, |_| {})
+}
+
+/// Reads the report of a writer whose cases `adapt` has to complete.
+pub(crate) fn parse_with<'a>(
+    sources: &Sources<'a>,
+    bound: Bound<'_>,
+    adapt: impl FnMut(&mut JunitCase),
+) -> ResultCollector<'a> {
+    let mut collector = ResultCollector::new(sources.root);
+    let (begun, ended) = collect_with(sources.report, bound, &mut collector, adapt);
+    (collector.results.begun, collector.results.ended) = (begun, ended);
+    collector
+}
+
+fn collect_with(
+    document: &[u8],
+    bound: Bound<'_>,
+    collector: &mut ResultCollector<'_>,
+    mut adapt: impl FnMut(&mut JunitCase),
+) -> (bool, bool) {
     let mut wrong = Vec::new();
     let state = read(
         document,
         bound,
-        |element| add(collector, element),
+        |mut element| {
+            adapt(&mut element);
+            add(collector, element);
+        },
         |told| wrong.push(told),
     );
     // Counters of a suite are believed if they are worse than its cases.
@@ -232,7 +263,8 @@ fn read(
                         .last()
                         .map(|suite| (suite.name.clone(), suite.file.clone()));
                     let (suite, file) = around.unwrap_or_default();
-                    let element = element(&tag, suite, file);
+                    let mut element = element(&tag, suite, file);
+                    element.around = suites.iter().map(|suite| suite.name.clone()).collect();
                     if is_empty {
                         each(element, &mut suites, &mut root);
                     } else {
@@ -367,7 +399,7 @@ fn start_element(
         is_error,
         kind: attribute(tag, b"type"),
         message: attribute(tag, b"message"),
-        text: String::new(),
+        ..JunitFault::default()
     };
     let target = match name {
         b"failure" | b"error" if element.faults.len() < MAX_TEST_ERRORS => {
@@ -433,26 +465,37 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     };
     // Some writers put the same text into both.
     let around = if around == name { "" } else { around };
-    let mut case = Case::new(
-        collector.name(&join_id([around, name])),
-        collector.name(name),
-        state,
-    );
     let source = collector.class_file(element.class.trim());
     let file = source.or_else(|| (!element.file.is_empty()).then_some(&*element.file));
-    case.file = file.map(|file| {
+    let file = file.map(|file| {
         collector.add_file(file);
         collector.path(file)
     });
+    let suites: Vec<&str> = if element.is_in_file {
+        element.around.iter().map(String::as_str).collect()
+    } else {
+        [around]
+            .into_iter()
+            .filter(|name| !name.is_empty())
+            .collect()
+    };
+    let start = file.as_deref().filter(|_| element.is_in_file);
+    let parts = start
+        .into_iter()
+        .chain(suites.iter().copied())
+        .chain([name]);
+    let mut case = Case::new(collector.name(&join_id(parts)), collector.name(name), state);
     case.line = element.line;
-    if !around.is_empty() {
-        case.suite = collector.suite(&[around]);
-    }
+    case.suite = collector.suite(&suites);
+    case.file = file;
     case.duration_ms = element.time.and_then(millis);
     case.retries = element.attempts;
     if state.is_failure() {
         for fault in &element.faults {
-            let (text, frames) = stack::parse_v8(&fault.text);
+            let (text, mut frames) = stack::parse_v8(&fault.text);
+            if frames.is_empty() {
+                frames.clone_from(&fault.frames);
+            }
             // Some writers put the whole message into the element, and its first line into the
             // attribute.
             let own = text

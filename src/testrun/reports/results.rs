@@ -67,6 +67,8 @@ pub struct TestResults {
     pub deselected: u64,
     /// Snapshots written because there was none to compare with.
     pub snapshots: u64,
+    /// Seed of the random order, if that may explain a failure.
+    pub seed: Option<u64>,
     /// Tests that the project's own configuration omits, a sentence each.
     pub left_out: Vec<String>,
     /// Patterns of the project's configuration for test files, if the runner reports them: an
@@ -132,8 +134,9 @@ pub(crate) fn remarks(sources: &Sources<'_>) -> String {
                 .strip_prefix("at ")
                 .is_some_and(|rest| rest.contains("node"))
         };
+        let is_event = |line: &str| line.starts_with('{') || line.contains("##teamcity[");
         let says = |line: &&str| {
-            line.contains(char::is_alphanumeric) && !is_frame(line) && !line.starts_with('{')
+            line.contains(char::is_alphanumeric) && !is_frame(line) && !is_event(line)
         };
         let text = text.lines().filter(says).collect::<Vec<_>>().join("\n");
         visible_text::tail(

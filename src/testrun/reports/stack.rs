@@ -11,7 +11,7 @@ use crate::model::Frame;
 const MAX_LIBRARY_FRAMES: usize = 1;
 
 /// Path parts of code outside the project.
-const LIBRARIES: [&str; 13] = [
+const LIBRARIES: [&str; 16] = [
     "/node_modules/",
     "node_modules/",
     "node:",
@@ -25,6 +25,9 @@ const LIBRARIES: [&str; 13] = [
     "_testmain.go",
     "/go/src/",
     "/pkg/mod/",
+    "ext:",
+    "/lib/ruby/",
+    "/rubygems-integration/",
 ];
 
 /// Returns the path relative to `root` where possible; a `file://` URL becomes a path first.

@@ -51,7 +51,10 @@ impl Runner for Jest {
             "--testLocationInResults".to_owned(),
             "--coverage=false".to_owned(),
         ]);
-        javascript::select(&mut plan, wanted, "--onlyChanged");
+        if *wanted.selection == TestSelection::Changed {
+            plan.add(["--onlyChanged"]);
+        }
+        javascript::select(&mut plan, wanted, "--testNamePattern");
         let paths = paths(wanted, PathStyle::Patterns);
         let only_files = match wanted.selection {
             TestSelection::Targets(targets) => targets.iter().all(|target| !target.is_dir),

@@ -1,15 +1,19 @@
 //! Test runners, one file each. A new one needs its file and an entry in [`RUNNERS`].
 
+mod bun;
 mod cargo_test;
 mod command;
 mod ctest;
+mod deno;
 mod dotnet;
 mod go;
 mod gradle;
 mod jest;
 mod maven;
 mod nextest;
+mod phpunit;
 mod pytest;
+mod rspec;
 #[cfg(test)]
 mod tests;
 mod vitest;
@@ -21,17 +25,20 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
-    cargo_test::CargoTest, ctest::Ctest, dotnet::Dotnet, go::Go, gradle::Gradle, jest::Jest,
-    maven::Maven, nextest::Nextest, pytest::Pytest, vitest::Vitest,
+    bun::Bun, cargo_test::CargoTest, ctest::Ctest, deno::Deno, dotnet::Dotnet, go::Go,
+    gradle::Gradle, jest::Jest, maven::Maven, nextest::Nextest, phpunit::Phpunit, pytest::Pytest,
+    rspec::Rspec, vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All runners. If a project has two for equal reasons, the first one is used.
-pub static RUNNERS: [&dyn Runner; 11] = [
+pub static RUNNERS: [&dyn Runner; 15] = [
     &vitest::Vitest,
     &jest::Jest,
+    &bun::Bun,
+    &deno::Deno,
     &cargo_test::CargoTest,
     &nextest::Nextest,
     &go::Go,
@@ -40,6 +47,8 @@ pub static RUNNERS: [&dyn Runner; 11] = [
     &maven::Maven,
     &dotnet::Dotnet,
     &ctest::Ctest,
+    &rspec::Rspec,
+    &phpunit::Phpunit,
     &command::AnyCommand,
 ];
 

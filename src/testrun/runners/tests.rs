@@ -447,3 +447,131 @@ fn changed_files_select_tests_by_name_or_package() {
     );
     assert_eq!(found.unknown, files[1..]);
 }
+
+#[test]
+fn rspec_command_reruns_by_full_description() {
+    let begins = "x -r /tmp/r/replay_rspec.rb --format ReplayFormatter --out /dev/null \
+                  --format progress --no-color --no-fail-fast";
+    let targets = TestSelection::Targets(vec![file("/w/spec/a_spec.rb")]);
+    assert_eq!(
+        argv(&Rspec, &targets, Some("adds")),
+        format!("{begins} --example adds spec/a_spec.rb")
+    );
+    let failures = vec![failed("spec/a_spec.rb", &["Calc", "#add", "a+b"])];
+    assert_eq!(
+        argv(&Rspec, &TestSelection::Failed(failures), None),
+        format!("{begins} --example-matches \\A(?:Calc ?#add ?(?:a\\+b)?)\\z spec/a_spec.rb")
+    );
+}
+
+#[test]
+fn phpunit_command_selects_files_by_class() {
+    let begins = "x --log-junit /tmp/r/report --log-teamcity php://stderr --colors=never \
+                  --do-not-cache-result --no-coverage --no-logging";
+    let config = [("/w/phpunit.xml.dist", ""), ("/w/tests/ATest.php", "")];
+    let all = |files: &[(&'static str, &'static str)]| {
+        argv_in(&Phpunit, files, &TestSelection::All, None)
+    };
+    assert_eq!(all(&config), begins);
+    assert_eq!(all(&config[1..]), format!("{begins} tests"));
+    let two = [file("/w/tests/a/ATest.php"), file("/w/tests/BTest.php")];
+    assert_eq!(
+        argv(
+            &Phpunit,
+            &TestSelection::Targets(two.to_vec()),
+            Some("adds")
+        ),
+        format!("{begins} --filter /^(?=(?:.*\\\\)?(?:ATest::|BTest::)).*(?:adds)/i tests")
+    );
+    let failures = vec![failed(
+        "tests/ATest.php",
+        &["App\\ATest", "testX with data set \"a/b\""],
+    )];
+    assert_eq!(
+        argv(&Phpunit, &TestSelection::Failed(failures), None),
+        format!(
+            "{begins} --filter /^(?=(?:.*\\\\)?(?:App\\\\ATest::testX with data set \"a\\/b\"$))/ \
+             tests/ATest.php"
+        )
+    );
+}
+
+#[test]
+fn phpunit_directory_beside_file_is_refused() {
+    let targets = vec![
+        file("/w/tests/ATest.php"),
+        NamedPath::whole("/w/tests/b".into(), true),
+    ];
+    let wanted = RunInputs {
+        program: &[],
+        project: Path::new("/w"),
+        tree: &tree(&[]),
+        place: "/tmp/r",
+        tmp: "/tmp",
+        selection: &TestSelection::Targets(targets),
+        by_package: false,
+        filter: None,
+        script: &TestScript::default(),
+    };
+    let refused = Phpunit.plan(&wanted).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "PHPUnit runs one directory in a call; give `testFiles` one directory, or only files"
+    );
+}
+
+#[test]
+fn bun_and_deno_commands_apply_script_and_filter() {
+    let script = TestScript {
+        options: vec!["--allow-read".to_owned()],
+        ..TestScript::default()
+    };
+    let of = |runner: &dyn Runner, selection: &TestSelection, filter| {
+        plan(runner, "x", &[], selection, filter, &script)
+            .argv
+            .join(" ")
+    };
+    let targets = TestSelection::Targets(vec![file("/w/src/a.test.ts")]);
+    let failures = TestSelection::Failed(vec![failed("src/a.test.ts", &["a/b", "c"])]);
+    let bun = "x test --allow-read --no-coverage --reporter=junit \
+               --reporter-outfile=/tmp/r/report";
+    assert_eq!(
+        of(&Bun, &targets, Some("adds")),
+        format!("{bun} --test-name-pattern=adds ./src/a.test.ts")
+    );
+    assert_eq!(
+        of(&Bun, &failures, None),
+        format!("{bun} --test-name-pattern=^ ?(?:a/b(?: >)? c)$ ./src/a.test.ts")
+    );
+    let deno = "x test --allow-read --junit-path=/tmp/r/report";
+    assert_eq!(
+        of(&Deno, &targets, Some("adds")),
+        format!("{deno} --filter=adds src/a.test.ts")
+    );
+    assert_eq!(
+        of(&Deno, &failures, None),
+        format!("{deno} --filter=/^(?:a\\/b|a\\/b > c)$/ src/a.test.ts")
+    );
+}
+
+#[test]
+fn changed_source_selects_tests_of_its_name() {
+    let globs = |runner: &dyn Runner, path: &str| {
+        let changed = GitChanges {
+            files: vec![path.into(), "/w/data.json".into()],
+            gone: Vec::new(),
+        };
+        let found = runner.affected(Path::new("/w"), &changed).unwrap();
+        assert_eq!(found.unknown, [PathBuf::from("/w/data.json")]);
+        let globs: Vec<String> = found.globs.into_iter().map(|(glob, _)| glob).collect();
+        globs.join(" ")
+    };
+    let scripts = "{js,jsx,ts,tsx,mjs,mts,cjs,cts}";
+    assert_eq!(globs(&Rspec, "/w/lib/calc.rb"), "**/calc_spec.rb");
+    assert_eq!(globs(&Phpunit, "/w/src/Calc.php"), "**/CalcTest.php");
+    for runner in [&Bun as &dyn Runner, &Deno] {
+        let expected = format!("**/calc{{.,_}}{{test,spec}}.{scripts}");
+        assert_eq!(globs(runner, "/w/src/calc.ts"), expected);
+    }
+    assert_eq!(Jest.affected(Path::new("/w"), &GitChanges::default()), None);
+}

@@ -52,7 +52,10 @@ impl Runner for Vitest {
             // project's report.
             "--coverage.enabled=false".to_owned(),
         ]);
-        javascript::select(&mut plan, wanted, "--changed");
+        if *wanted.selection == TestSelection::Changed {
+            plan.add(["--changed"]);
+        }
+        javascript::select(&mut plan, wanted, "--testNamePattern");
         plan.argv.extend(paths(wanted, PathStyle::Patterns));
         Ok(plan)
     }
