@@ -3,6 +3,7 @@
 //! For runners that would have to come from a registry, a stub writes the output of the real one.
 
 mod checks;
+mod compiled;
 mod go;
 mod hints;
 mod logs;

@@ -47,7 +47,6 @@ impl Runner for Dotnet {
         plan.add(["test"]);
         let mut filters = Vec::new();
         match wanted.selection {
-            TestSelection::All => {}
             TestSelection::Changed => {
                 return Err(TestrunError::arguments(
                     "`changed` does not apply to dotnet, which names no tests of a file; give \
@@ -63,7 +62,7 @@ impl Runner for Dotnet {
                     filters.push(format!("FullyQualifiedName={full}"));
                 }
             }
-            TestSelection::Failed(_) => {}
+            TestSelection::All | TestSelection::Failed(_) => {}
             TestSelection::Targets(targets) => {
                 let is_project = |dir: &Path| {
                     let names = wanted.tree.names(dir).unwrap_or_default();

@@ -79,7 +79,8 @@ impl Runner for Maven {
         } else if let Some((tests, true)) = report::tests_run(line) {
             counted.done += tests;
         } else if let Some(goal) = line.strip_prefix("--- ") {
-            counted.building = goal.trim_end_matches(" ---").to_owned();
+            goal.trim_end_matches(" ---")
+                .clone_into(&mut counted.building);
         }
     }
 

@@ -9,8 +9,7 @@ const LEVELS: [&str; 3] = ["[INFO] ", "[WARNING] ", ERROR];
 
 /// Returns a line without Maven's level, which older versions of Surefire do not write.
 pub(super) fn without_level(line: &str) -> &str {
-    let levels = LEVELS.iter();
-    let rest = levels.filter_map(|level| line.strip_prefix(level)).next();
+    let rest = LEVELS.iter().find_map(|level| line.strip_prefix(level));
     rest.unwrap_or(line)
 }
 
