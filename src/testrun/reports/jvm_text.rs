@@ -2,27 +2,8 @@
 
 use super::collector::ResultCollector;
 use super::stack;
-use crate::model::{Frame, Phase, TestError};
+use crate::model::{Phase, TestError};
 use crate::project::language::Language;
-
-/// Parses a frame: `class.method` (perhaps behind a loader and a module) and `File.java:12`, `Native
-/// Method` or `Unknown Source`.
-pub(crate) fn frame(function: &str, place: &str) -> Option<Frame> {
-    let function = function.rsplit('/').next()?;
-    let (class, method) = function.rsplit_once('.')?;
-    let (package, class) = class.rsplit_once('.').unwrap_or(("", class));
-    let (name, line) = match place.split_once(':') {
-        Some((name, line)) => (name.to_owned(), Some(line.parse().ok()?)),
-        None => (format!("{}.java", class.split('$').next()?), None),
-    };
-    let dir = package.replace('.', "/");
-    Some(Frame {
-        file: [&*dir, &*name].join("/").trim_start_matches('/').to_owned(),
-        line,
-        column: None,
-        function: Some(format!("{class}.{method}")),
-    })
-}
 
 /// Creates an error from a stack trace: `class: message`, its frames, and its causes.
 pub(crate) fn error(collector: &mut ResultCollector<'_>, trace: &str) -> TestError {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use replay_base::limits::MAX_TEST_FRAMES;
 
-use super::jvm_text;
 use crate::model::Frame;
 
 /// Frames of libraries in a stack that has others.
@@ -174,7 +173,7 @@ fn v8_frame(text: &str) -> Option<Frame> {
             .strip_suffix(')')
             .and_then(|text| text.rsplit_once('('))
         {
-            Some((function, place)) => return jvm_text::frame(function, place),
+            Some((function, place)) => return jvm_frame(function, place),
             None => (None, text),
         },
     };
@@ -224,6 +223,25 @@ fn number(text: &str) -> Option<(u32, &str)> {
         .find(|next: char| !next.is_ascii_digit())
         .unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// Parses a frame of the JVM: `class.method` (perhaps behind a loader and a module) and `File.java:12`, `Native
+/// Method` or `Unknown Source`.
+fn jvm_frame(function: &str, place: &str) -> Option<Frame> {
+    let function = function.rsplit('/').next()?;
+    let (class, method) = function.rsplit_once('.')?;
+    let (package, class) = class.rsplit_once('.').unwrap_or(("", class));
+    let (name, line) = match place.split_once(':') {
+        Some((name, line)) => (name.to_owned(), Some(line.parse().ok()?)),
+        None => (format!("{}.java", class.split('$').next()?), None),
+    };
+    let dir = package.replace('.', "/");
+    Some(Frame {
+        file: [&*dir, &*name].join("/").trim_start_matches('/').to_owned(),
+        line,
+        column: None,
+        function: Some(format!("{class}.{method}")),
+    })
 }
 
 #[cfg(test)]
