@@ -19,7 +19,7 @@ use super::error::TestrunError;
 use super::model::{Case, RunnerName, TestReport};
 use super::project::files::NamedPath;
 use super::project::language::Language;
-use super::project::script::TestScript;
+use super::project::script::{ScriptRunner, TestScript};
 use super::reports::results::{self, Sources, TestResults};
 use super::selection::{FailedTest, TestSelection};
 use super::test_count::TestCount;
@@ -66,6 +66,12 @@ pub trait Runner: ProjectTool {
     /// bundled reporter writes its first event before all else.
     fn has_reporter(&self) -> bool {
         false
+    }
+
+    /// Returns the options with a value in the next word, for a runner of JavaScript that takes paths
+    /// as they are; its script's other words are paths.
+    fn valued_options(&self) -> Option<&'static [&'static str]> {
+        None
     }
 
     /// Returns the command for a run.
@@ -198,7 +204,13 @@ impl dyn Runner + '_ {
         project: &Path,
     ) -> (TestScript, Vec<String>, Option<String>) {
         match self.language() {
-            Some(Language::JavaScript) => javascript::script(context, project, self.name()),
+            Some(Language::JavaScript) => {
+                let runner = ScriptRunner {
+                    name: self.name(),
+                    valued: self.valued_options(),
+                };
+                javascript::script(context, project, runner)
+            }
             _ => Default::default(),
         }
     }

@@ -11,8 +11,8 @@ use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use super::outcome::ProcessEnding;
 use super::reports::class_sources::ClassSources;
 use super::runners::{
-    AnyCommand, Bun, CargoTest, Ctest, Deno, Dotnet, Go, Gradle, Jest, Maven, Nextest, Phpunit,
-    Pytest, Rspec, Vitest,
+    AnyCommand, Bun, CargoTest, Ctest, Deno, Dotnet, Go, Gradle, Jest, Maven, Mocha, Nextest, Node,
+    Phpunit, Pytest, Rspec, Vitest,
 };
 use super::{Checker, Runner, Sources, text, verdict};
 
@@ -243,6 +243,35 @@ fn jest_samples_match_snapshots() {
         ("ignored", (Passed, [1, 0, 0, 0, 0, 0, 0])),
     ];
     check_samples(&Jest, &expected);
+}
+
+#[test]
+fn node_samples_match_snapshots() {
+    let expected = [
+        ("mixed_20", (Failed, [9, 4, 1, 1, 2, 0, 1])),
+        ("mixed_26", (Failed, [9, 4, 1, 1, 2, 0, 1])),
+        // Node itself counts a file that exits before its tests as passed, as it does a script.
+        ("exit_22", (Failed, [1, 0, 0, 0, 0, 0, 0])),
+        ("hang_20", (TimedOut, [0; 7])),
+        ("no_match_22", (NoTests, [0; 7])),
+    ];
+    check_samples(&Node, &expected);
+}
+
+#[test]
+fn mocha_samples_match_snapshots() {
+    // Mocha's own counts: 6 passing, 3 pending, 7 failing.
+    let expected = [
+        ("mixed_8", (Failed, [6, 4, 1, 3, 0, 1, 2])),
+        ("mixed_12", (Failed, [6, 4, 1, 3, 0, 1, 2])),
+        ("parallel_12", (Failed, [2, 2, 0, 0, 0, 0, 0])),
+        ("exit_10", (Crashed, [1, 0, 0, 0, 0, 0, 2])),
+        ("syntax_12", (Failed, [0; 7])),
+        ("missing_10", (Failed, [0; 7])),
+        ("rejects_12", (Failed, [3, 0, 0, 0, 0, 0, 0])),
+        ("no_match_8", (NoTests, [0; 7])),
+    ];
+    check_samples(&Mocha, &expected);
 }
 
 #[test]

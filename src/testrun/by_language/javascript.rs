@@ -1,20 +1,34 @@
-//! Shared code of the runners of JavaScript.
+//! Shared code of the runners for JavaScript.
 
 use std::path::Path;
 
-use replay_base::limits::MAX_TEST_NAME_BYTES;
+use replay_base::limits::{MAX_TEST_FILES, MAX_TEST_NAME_BYTES};
 use replay_base::text::escape::show;
-use replay_base::text::glob::escape;
+use replay_base::text::glob::{escape, is_glob};
 use serde_json::Value;
 
 use crate::changes::{AffectedTests, GitChanges};
-use crate::command::{RunInputs, RunPlan, can_rerun_by_name, escape_regex};
+use crate::command::{PathStyle, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe};
 use crate::context::RunContext;
+use crate::model::Phase;
 use crate::project::disk::ProjectTree;
+use crate::project::files::{self, NamedPath};
 use crate::project::language::Language;
 use crate::project::node;
-use crate::project::script::{self, TestScript};
+use crate::project::script::{self, ScriptPath, ScriptRunner, TestScript};
+use crate::reports::collector::ResultCollector;
+use crate::reports::event_reader::{self, EventStyle, FileProblem};
+use crate::reports::events::ReportedError;
+use crate::reports::results::Sources;
+use crate::reports::stack;
 use crate::selection::{FailedTest, TestSelection};
+
+/// Reading of the events of reporters that give errors in parts.
+pub(crate) const STYLE: EventStyle = EventStyle {
+    excluding: "the project's configuration",
+    test_errors: event_reader::test_errors,
+    file_error,
+};
 
 /// Returns a plan with the options of the test script. Options of the run follow them: the last of
 /// two wins. Test names cannot be taken as values of a variadic option then.
@@ -54,18 +68,19 @@ pub(crate) fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, pattern: &str) 
 pub(crate) fn script(
     context: &RunContext<'_>,
     project: &Path,
-    runner: &str,
+    runner: ScriptRunner<'_>,
 ) -> (TestScript, Vec<String>, Option<String>) {
-    let Some((file, text)) = test_script(&context.disk(), project, runner)
+    let Some((file, text)) = test_script(&context.disk(), project, runner.name)
         .filter(|(_, text)| !text.contains("no test specified"))
     else {
         return Default::default();
     };
-    let script = script::read(&text, runner);
+    let mut script = script::read(&text, runner);
     let names = script.environment.iter().map(|(name, _)| name);
     let heeded: Vec<&str> = names
         .chain(&script.node)
         .chain(&script.options)
+        .chain(script.paths.iter().map(|path| &path.text))
         .map(String::as_str)
         .collect();
     let note = (!heeded.is_empty()).then(|| {
@@ -78,6 +93,10 @@ pub(crate) fn script(
         .unheeded
         .as_deref()
         .map(|text| format!("the test script of {file}: `{}`", excerpt(text)));
+    let given = std::mem::take(&mut script.paths).into_iter();
+    script.paths = given
+        .flat_map(|path| expanded(context, project, path))
+        .collect();
     (script, note.into_iter().collect(), left_out)
 }
 
@@ -102,8 +121,69 @@ pub(crate) fn test_script(
     })
 }
 
-/// Returns the tests among changed files, and those named after the others.
-pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
+/// Returns the files that a glob matches, or the path itself: also for a glob that may match
+/// directories, which the runner searches itself.
+fn expanded(context: &RunContext<'_>, project: &Path, path: ScriptPath) -> Vec<ScriptPath> {
+    let text = path.text.trim_start_matches("./");
+    let name = text.rsplit('/').next().unwrap_or_default();
+    if !is_glob(text) || !name.contains('.') {
+        return vec![path];
+    }
+    // A shell knows no `**`, and leaves braces to the program.
+    let glob = if path.is_of_shell && !text.contains('{') {
+        text.replace("**", "*")
+    } else {
+        text.to_owned()
+    };
+    let dir = context.disk().directory(project).ok();
+    let found = dir.and_then(|dir| files::matching(context.call(), &dir, &glob).ok());
+    match found {
+        Some(found) if (1..=MAX_TEST_FILES).contains(&found.len()) => found
+            .into_iter()
+            .map(|file| ScriptPath {
+                text: NamedPath::whole(file, false).below(project),
+                is_of_shell: false,
+            })
+            .collect(),
+        _ => vec![path],
+    }
+}
+
+/// Returns the paths for the command line: the selected ones, or else those of the script. For a
+/// directory these are the paths of the script in it, or else `in_dir`.
+pub(crate) fn script_paths(
+    wanted: &RunInputs<'_>,
+    in_dir: impl Fn(String) -> Vec<String>,
+) -> Vec<String> {
+    let own = || wanted.script.paths.iter().map(|path| path.text.clone());
+    let TestSelection::Targets(targets) = wanted.selection else {
+        let named = paths(wanted, PathStyle::Exact);
+        return if named.is_empty() {
+            own().map(safe).collect()
+        } else {
+            named
+        };
+    };
+    let found = targets.iter().flat_map(|target| {
+        let path = target.below(wanted.project);
+        if !target.is_dir {
+            return vec![path];
+        }
+        let inside: Vec<String> = own()
+            .filter(|own| Path::new(own.trim_start_matches("./")).starts_with(&path))
+            .collect();
+        if inside.is_empty() {
+            in_dir(path)
+        } else {
+            inside
+        }
+    });
+    found.map(safe).collect()
+}
+
+/// Returns the tests among changed files, and those beside the others, for a runner that takes files
+/// by the ends of their names.
+pub(crate) fn affected_by_ending(project: &Path, changes: &GitChanges) -> AffectedTests {
     let tests_of = |file: &Path| {
         let stem = file
             .file_stem()
@@ -116,7 +196,105 @@ pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
     changes.by_name(project, Language::JavaScript, tests_of)
 }
 
+/// Returns the tests that changes affect, by their names.
+pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
+    let mut affected = AffectedTests::default();
+    for (file, is_there) in changes.of(project) {
+        let is_source = Language::JavaScript.is_source(file);
+        let below = file.strip_prefix(project).unwrap_or(file);
+        let is_in_tests = below.iter().any(|part| {
+            ["test", "tests", "spec", "__tests__"]
+                .iter()
+                .any(|dir| part == *dir)
+        });
+        let stem = file.file_stem().and_then(|stem| stem.to_str());
+        if is_there && is_source && (is_in_tests || Language::JavaScript.is_test_name(file)) {
+            affected.targets.insert(NamedPath {
+                // It may be a helper.
+                is_matched: true,
+                ..NamedPath::whole(file.clone(), false)
+            });
+        } else if let Some(stem) = stem.filter(|stem| is_source && !is_glob(stem)) {
+            let names = format!("{{{stem}{{.,-,_}}{{test,spec}},test-{stem}}}.*");
+            affected.globs.push((
+                format!("{{**/{names},{{**/,}}{{test,tests,spec}}/**/{stem}.*}}"),
+                file.clone(),
+            ));
+        } else {
+            affected.unknown.push(file.clone());
+        }
+    }
+    affected
+}
+
+/// Returns an error of a file, or of a suite's hook in it.
+fn file_error(root: &str, file: &str, error: &ReportedError) -> FileProblem {
+    let file = stack::relative(file, root);
+    let frames = error.frames();
+    let own = frames.iter().find(|frame| frame.file.ends_with(file));
+    let place = error
+        .line
+        .map(|line| (line, error.column))
+        .or_else(|| stack::place_in(&error.message, file))
+        .or_else(|| own.and_then(|frame| Some((frame.line?, frame.column))));
+    let mut message = match &error.suite {
+        Some(suite) => format!("{}: {}", suite.join(" > "), error.text()),
+        None => error.text(),
+    };
+    let place = stack::place_to_fix(place, &frames, file, &mut message);
+    FileProblem { message, place }
+}
+
 /// Returns the beginning of words from a project.
 fn excerpt(words: &str) -> String {
     show(&words.as_bytes()[..words.floor_char_boundary(MAX_TEST_NAME_BYTES)]).into_owned()
+}
+
+/// Adds the error with which a file of the project ended the runner as it was loaded, from stderr.
+pub(crate) fn add_load_error(collector: &mut ResultCollector<'_>, sources: &Sources<'_>) {
+    const MAX_LINES: usize = 20;
+    let text = String::from_utf8_lossy(sources.stderr);
+    // Syntax errors have their place in a line before the message. Mocha writes words before both.
+    let is_own = |file: &str| {
+        let path = file.strip_prefix("file://").unwrap_or(file);
+        Path::new(path).starts_with(sources.root) && !stack::is_library(path)
+    };
+    let head = text.lines().find_map(|line| {
+        let (file, number) = line.rsplit(' ').next()?.rsplit_once(':')?;
+        is_own(file).then(|| (file.to_owned(), number.parse().ok()))
+    });
+    let frame = || {
+        let frames = text
+            .lines()
+            .find(|line| line.trim_start().starts_with("at "));
+        let from = frames
+            .and_then(|line| text.find(line))
+            .unwrap_or(text.len());
+        let frames = stack::parse_v8(&text[from..]).1;
+        let own = frames.into_iter().find(|frame| is_own(&frame.file))?;
+        Some((own.file, own.line))
+    };
+    let required = || {
+        let file = text.lines().find_map(|line| line.strip_prefix("- "))?;
+        is_own(file).then(|| (file.to_owned(), None))
+    };
+    let Some((file, line)) = head.or_else(frame).or_else(required) else {
+        return;
+    };
+    let Some(from) = text.lines().position(|line| line.contains("Error: ")) else {
+        return;
+    };
+    let is_text = |line: &&str| !line.trim_start().starts_with("at ") && !line.trim().is_empty();
+    let message: Vec<&str> = text
+        .lines()
+        .skip(from)
+        .take(MAX_LINES)
+        .filter(is_text)
+        .collect();
+    let message = message.join("\n");
+    let message = message
+        .trim_start()
+        .trim_start_matches("Exception during run: ");
+    collector.add_file(&file);
+    collector.file_error(&file, Phase::Collect, message, line, None);
 }

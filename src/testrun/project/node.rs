@@ -13,38 +13,57 @@ use super::signs::{
 
 /// Returns the sign in `package.json` for a package that is also a program.
 pub(crate) fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
-    let package = level.package();
-    let script = |text: &str| {
+    let is_called = |text: &str| {
         text.split(|next: char| !next.is_alphanumeric() && next != '-')
             .any(|word| word == name)
     };
-    let scripts = package["scripts"].as_object();
-    if package["scripts"]["test"].as_str().is_some_and(script) {
+    let sign = script_sign(level, name, &is_called);
+    if sign
+        .as_ref()
+        .is_some_and(|(weight, _)| *weight == SignWeight::Script)
+    {
+        return sign;
+    }
+    dependency_sign(level, name).or(sign)
+}
+
+/// Returns the sign of a script in `package.json` that calls a program.
+pub(crate) fn script_sign(
+    level: &ProjectLevel<'_>,
+    name: &str,
+    is_called: &dyn Fn(&str) -> bool,
+) -> Sign {
+    let scripts = &level.package()["scripts"];
+    if scripts["test"].as_str().is_some_and(is_called) {
         return Some((
             SignWeight::Script,
             format!("the test script of package.json runs {name}"),
         ));
     }
-    let depends = [
+    let mut texts = scripts.as_object()?.values().filter_map(Value::as_str);
+    texts.any(is_called).then(|| {
+        (
+            SignWeight::Named,
+            format!("a script of package.json runs {name}"),
+        )
+    })
+}
+
+/// Returns the sign of a dependency in `package.json`.
+pub(crate) fn dependency_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
+    let kinds = [
         "devDependencies",
         "dependencies",
         "peerDependencies",
         "optionalDependencies",
-    ]
-    .iter()
-    .any(|kind| package[kind].get(name).is_some());
-    if depends {
-        return Some((
-            SignWeight::Named,
-            format!("{name} is a dependency in package.json"),
-        ));
-    }
-    let called =
-        scripts.is_some_and(|scripts| scripts.values().filter_map(Value::as_str).any(script));
-    called.then(|| {
+    ];
+    let depends = kinds
+        .iter()
+        .any(|kind| level.package()[kind].get(name).is_some());
+    depends.then(|| {
         (
             SignWeight::Named,
-            format!("a script of package.json runs {name}"),
+            format!("{name} is a dependency in package.json"),
         )
     })
 }
@@ -53,9 +72,26 @@ pub(crate) fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
 /// needs no further evidence.
 pub(crate) fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
     let installed = level.tree.names(&level.dir.join("node_modules/.bin"))?;
+    if !installed.iter().any(|name| name == package) {
+        return None;
+    }
+    let test = importing_test(level, package, Path::new("."))?;
+    Some((
+        SignWeight::Named,
+        format!("{test} imports {package}, which is in node_modules"),
+    ))
+}
+
+/// Returns a test that imports a package. Files in `tests` are tests by any name.
+pub(crate) fn importing_test(
+    level: &ProjectLevel<'_>,
+    package: &str,
+    tests: &Path,
+) -> Option<String> {
     let is_test = |name: &str| {
+        let is_named = Language::JavaScript.is_test_name(name.as_ref());
         Language::of(name) == Some(Language::JavaScript)
-            && (name.contains(".test.") || name.contains(".spec."))
+            && (is_named || Path::new(name).starts_with(tests))
     };
     let imports = |file: &String| {
         let text = level.tree.text(&level.dir.join(file)).unwrap_or_default();
@@ -63,17 +99,9 @@ pub(crate) fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
             .iter()
             .any(|quote| text.contains(&format!("{quote}{package}{quote}")))
     };
-    if !installed.iter().any(|name| name == package) {
-        return None;
-    }
-    let tests = open_below(level.tree, level.dir, MAX_PROJECT_DEPTH)
-        .into_iter()
-        .filter(|file| is_test(file));
-    let test = tests.take(MAX_EXAMINED_NAMES).find(imports)?;
-    Some((
-        SignWeight::Named,
-        format!("{test} imports {package}, which is in node_modules"),
-    ))
+    let files = open_below(level.tree, level.dir, MAX_PROJECT_DEPTH).into_iter();
+    let mut tests = files.filter(|file| is_test(file)).take(MAX_EXAMINED_NAMES);
+    tests.find(imports)
 }
 
 /// Returns the test script of `package.json`, unless it is the placeholder of `npm init`.

@@ -7,47 +7,84 @@ pub struct TestScript {
     pub environment: Vec<(String, String)>,
     /// Options of Node.
     pub node: Vec<String>,
-    /// Options and other arguments of the runner.
+    /// Options of the runner, and its other arguments if `paths` has none.
     pub options: Vec<String>,
+    /// Files, directories and globs, for a runner whose options with values are known.
+    pub paths: Vec<ScriptPath>,
     /// Parts of the script that are not applied.
     pub unheeded: Option<String>,
 }
 
+/// A file, a directory or a glob in a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptPath {
+    pub text: String,
+    /// `true` for a glob that the shell expands.
+    pub is_of_shell: bool,
+}
+
+/// Runner whose command is searched for in a script.
+#[derive(Clone, Copy)]
+pub(crate) struct ScriptRunner<'a> {
+    pub name: &'a str,
+    /// Options with a value in the next word, if other words of the command are paths.
+    pub valued: Option<&'a [&'a str]>,
+}
+
 /// Options that a run sets itself: reporter, no other output, no coverage, a single complete pass.
-const RUN_OPTIONS: [&str; 22] = [
-    "-b",
-    "-w",
+const RUN_OPTIONS: [&str; 34] = [
     "--bail",
+    "--collectCoverage",
     "--coverage",
     "--coverage-dir",
     "--coverage-reporter",
-    "--collectCoverage",
+    "--debug",
+    "--dry-run",
+    "--experimental-test-coverage",
     "--fail-fast",
     "--json",
     "--junit-path",
-    "--no-run",
+    "--max-failures",
     "--no-coverage",
+    "--no-run",
     "--no-watch",
     "--outputFile",
     "--reporter",
+    "--reporter-option",
+    "--reporter-options",
     "--reporter-outfile",
     "--reporters",
     "--run",
+    "--test",
+    "--test-reporter",
+    "--test-reporter-destination",
     "--ui",
     "--watch",
     "--watchAll",
     "--watchman",
+    "-b",
+    "-O",
+    "-R",
+    "-w",
+    "-x",
 ];
 /// Options in [`RUN_OPTIONS`] that may take a value in the next word.
-const VALUE_OPTIONS: [&str; 8] = [
+const VALUE_OPTIONS: [&str; 15] = [
     "--bail",
     "--coverage-dir",
     "--coverage-reporter",
     "--junit-path",
+    "--max-failures",
     "--outputFile",
     "--reporter",
+    "--reporter-option",
+    "--reporter-options",
     "--reporter-outfile",
     "--reporters",
+    "--test-reporter",
+    "--test-reporter-destination",
+    "-O",
+    "-R",
 ];
 /// Runtimes, whose tests are a subcommand.
 const RUNTIMES: [&str; 2] = ["bun", "deno"];
@@ -60,9 +97,32 @@ const TEST_SUBCOMMANDS: [&str; 3] = ["run", "watch", "dev"];
 /// Vitest subcommands for other work.
 const OTHER_SUBCOMMANDS: [&str; 4] = ["bench", "init", "list", "related"];
 
+/// Node's own runner, which is an option of `node`.
+pub(crate) const NODE: &str = "node";
+/// Options of Node with a value in the next word (node(1)).
+const NODE_VALUES: [&str; 13] = [
+    "-C",
+    "-r",
+    "--conditions",
+    "--env-file",
+    "--experimental-loader",
+    "--import",
+    "--loader",
+    "--require",
+    "--test-concurrency",
+    "--test-global-setup",
+    "--test-name-pattern",
+    "--test-skip-pattern",
+    "--test-timeout",
+];
+/// Programs that measure coverage of the program after their options.
+const COVERAGE: [&str; 2] = ["c8", "nyc"];
+/// Node with support for TypeScript, and the options of Node for the same.
+const TSX: (&str, [&str; 2]) = ("tsx", ["--import", "tsx"]);
+
 /// Parses a script for a runner of Node. In a sequence of commands, takes the one that calls the
 /// runner.
-pub(crate) fn read(script: &str, runner: &str) -> TestScript {
+pub(crate) fn read(script: &str, runner: ScriptRunner<'_>) -> TestScript {
     let parts: Vec<&str> = script.split("&&").map(str::trim).collect();
     let found: Vec<Option<TestScript>> = parts.iter().map(|part| plain(part, runner)).collect();
     if found.iter().flatten().count() != 1 {
@@ -84,51 +144,86 @@ pub(crate) fn read(script: &str, runner: &str) -> TestScript {
     }
 }
 
-fn plain(script: &str, runner: &str) -> Option<TestScript> {
+fn plain(script: &str, runner: ScriptRunner<'_>) -> Option<TestScript> {
     let mut words = words(script)?.into_iter().peekable();
+    let is_expanded = |word: ScriptPath| word.is_of_shell || word.text.contains(['{', '}']);
+    if runner.valued.is_none() && words.clone().any(is_expanded) {
+        return None;
+    }
     let mut found = TestScript::default();
-    while let Some(word) = words.next_if(|word| is_start(word)) {
-        if let Some((name, value)) = word.split_once('=') {
+    while let Some(word) = words.next_if(|word| is_start(&word.text)) {
+        if let Some((name, value)) = word.text.split_once('=') {
             found.environment.push((name.to_owned(), value.to_owned()));
         }
     }
-    if words.next_if(|word| word == "node").is_some() {
-        while let Some(option) = words.next_if(|word| word.starts_with('-')) {
-            if !BLOCKING_OPTIONS
-                .iter()
-                .any(|begin| option.starts_with(begin))
+    let is_program = |word: &ScriptPath, names: &[&str]| {
+        let name = word.text.rsplit('/').next().unwrap_or_default();
+        let name = name.split('.').next().unwrap_or_default();
+        names.contains(&name.trim_start_matches('_'))
+    };
+    let programs = [runner.name, NODE, TSX.0];
+    let mut program = words.next()?;
+    if is_program(&program, &COVERAGE) {
+        program = words.find(|word| is_program(word, &programs))?;
+    }
+    if is_program(&program, &[NODE, TSX.0]) {
+        if is_program(&program, &[TSX.0]) {
+            found.node.extend(TSX.1.map(str::to_owned));
+        }
+        let mut is_test = false;
+        while let Some(option) = words.next_if(|word| word.text.starts_with('-')) {
+            let name = option.text.split('=').next().unwrap_or_default();
+            is_test |= name == "--test";
+            let value = words.next_if(|word| {
+                let is_valued = NODE_VALUES.contains(&name) || VALUE_OPTIONS.contains(&name);
+                is_valued && !option.text.contains('=') && !word.text.starts_with('-')
+            });
+            if !BLOCKING_OPTIONS.iter().any(|begin| name.starts_with(begin))
+                && !RUN_OPTIONS.contains(&name)
             {
-                found.node.push(option);
+                found.node.push(option.text);
+                found.node.extend(value.map(|word| word.text));
             }
         }
+        if runner.name == NODE {
+            found.paths = words.collect();
+            return is_test.then_some(found);
+        }
+        program = words.next()?;
     }
-    let program = words.next()?;
-    let name = program.rsplit('/').next().unwrap_or(&program);
-    if name.split('.').next() != Some(runner) {
+    if !is_program(&program, &[runner.name]) {
         return None;
     }
-    if RUNTIMES.contains(&runner) && words.next()? != "test" {
+    if RUNTIMES.contains(&runner.name) && words.next()?.text != "test" {
         return None;
     }
+    let valued = runner.valued.unwrap_or_default();
     while let Some(word) = words.next() {
+        let text = &*word.text;
         // Words after `--` are not options, and options of the run would follow them.
-        if word == "--" || runner == VITEST && OTHER_SUBCOMMANDS.contains(&&*word) {
+        if text == "--" || runner.name == VITEST && OTHER_SUBCOMMANDS.contains(&text) {
             return None;
         }
-        if runner == VITEST && TEST_SUBCOMMANDS.contains(&&*word) {
+        if runner.name == VITEST && TEST_SUBCOMMANDS.contains(&text) {
             continue;
         }
-        let (option, value) = word
+        let (option, value) = text
             .split_once('=')
-            .map_or((&*word, None), |(name, value)| (name, Some(value)));
+            .map_or((text, None), |(name, value)| (name, Some(value)));
         if !RUN_OPTIONS.contains(&option)
             && !["--coverage.", "--outputFile."]
                 .iter()
                 .any(|of| option.starts_with(of))
         {
-            found.options.push(word);
+            let next = words.next_if(|_| valued.contains(&text));
+            if runner.valued.is_some() && !text.starts_with('-') {
+                found.paths.push(word);
+            } else {
+                found.options.push(word.text);
+            }
+            found.options.extend(next.map(|word| word.text));
         } else if VALUE_OPTIONS.contains(&option) && value.is_none() {
-            words.next_if(|word| !word.starts_with('-'));
+            words.next_if(|word| !word.text.starts_with('-'));
         }
     }
     Some(found)
@@ -147,28 +242,34 @@ fn is_start(word: &str) -> bool {
         || word.split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
-/// Returns the words of one plain command; `None` if a shell would do more than remove quotes.
-fn words(script: &str) -> Option<Vec<String>> {
+/// Returns the words of one plain command; `None` if a shell would do more than remove quotes and
+/// expand globs.
+fn words(script: &str) -> Option<Vec<ScriptPath>> {
     let mut words = Vec::new();
-    let mut word: Option<String> = None;
+    let mut word: Option<ScriptPath> = None;
     let mut quote = None;
+    let none = || ScriptPath {
+        text: String::new(),
+        is_of_shell: false,
+    };
     for next in script.trim().chars() {
         match (quote, next) {
             (Some(open), _) if next == open => quote = None,
             (None | Some('"'), '$' | '`' | '\\') => return None,
             (None, '"' | '\'') => {
-                word.get_or_insert_default();
+                word.get_or_insert_with(none);
                 quote = Some(next);
             }
             (None, ' ' | '\t') => words.extend(word.take()),
-            (
-                None,
-                '&' | '|' | ';' | '<' | '>' | '(' | ')' | '{' | '}' | '*' | '?' | '[' | '~' | '#'
-                | '!' | '\n',
-            ) => {
+            (None, '&' | '|' | ';' | '<' | '>' | '(' | ')' | '~' | '#' | '!' | '\n') => {
                 return None;
             }
-            _ => word.get_or_insert_default().push(next),
+            (None, '{' | '}') if word.is_none() => return None,
+            _ => {
+                let word = word.get_or_insert_with(none);
+                word.is_of_shell |= quote.is_none() && matches!(next, '*' | '?' | '[');
+                word.text.push(next);
+            }
         }
     }
     words.extend(word);
@@ -181,13 +282,27 @@ mod tests {
 
     use super::*;
 
-    fn of(script: &str, runner: &str) -> [String; 3] {
+    fn runner(name: &str) -> ScriptRunner<'_> {
+        let valued = [("mocha", &["-r", "--timeout"][..]), ("node", &[])];
+        ScriptRunner {
+            name,
+            valued: valued
+                .iter()
+                .find_map(|(known, valued)| (*known == name).then_some(*valued)),
+        }
+    }
+
+    fn of(script: &str, name: &str) -> [String; 3] {
         let TestScript {
             environment,
             node,
             options,
+            paths,
             unheeded,
-        } = read(script, runner);
+        } = read(script, runner(name));
+        let of_shell = |path: ScriptPath| format!("{}:{}", path.is_of_shell, path.text);
+        let options = options.into_iter().chain(paths.into_iter().map(of_shell));
+        let options: Vec<String> = options.collect();
         assert_eq!(unheeded, None, "{script}");
         let variables: Vec<String> = environment
             .iter()
@@ -250,8 +365,39 @@ mod tests {
     }
 
     #[test]
+    fn script_paths_are_told_from_options() {
+        let cases = [
+            (
+                "nyc --reporter text mocha -r a.js test/*.js 'x/**/*.js' --timeout 5 -R dot --exit",
+                "mocha",
+                [
+                    "",
+                    "",
+                    "-r a.js --timeout 5 --exit true:test/*.js false:x/**/*.js",
+                ],
+            ),
+            (
+                "c8 node node_modules/mocha/bin/_mocha t/{a,b}.js",
+                "mocha",
+                ["", "", "false:t/{a,b}.js"],
+            ),
+            (
+                "A=1 node --import tsx --test --test-reporter spec --watch test/*.ts lib",
+                "node",
+                ["A=1", "--import tsx", "true:test/*.ts false:lib"],
+            ),
+            ("tsx --test", "node", ["", "--import tsx", ""]),
+        ];
+        for (script, name, expected) in cases {
+            assert_eq!(of(script, name), expected, "{script}");
+        }
+        let plain = read("node test.js && make", runner("node"));
+        assert_eq!(plain.unheeded.as_deref(), Some("node test.js && make"));
+    }
+
+    #[test]
     fn runner_in_command_sequence_is_parsed() {
-        let found = read("tsc && A=1 jest --ci && echo done", "jest");
+        let found = read("tsc && A=1 jest --ci && echo done", runner("jest"));
         assert_eq!(
             (found.options, found.unheeded),
             (vec!["--ci".to_owned()], Some("tsc && echo done".to_owned()))
@@ -269,7 +415,7 @@ mod tests {
             "vitest --run related a.ts",
             "vitest init browser",
         ] {
-            assert_eq!(read(script, "vitest"), nothing(script));
+            assert_eq!(read(script, runner("vitest")), nothing(script));
         }
         for script in [
             "jest -i -- a",
@@ -277,11 +423,12 @@ mod tests {
             "tsc; jest",
             "A=$B jest",
             "mocha",
+            "jest src/*.js",
             "A=\"x jest",
             "A=1",
             "",
         ] {
-            assert_eq!(read(script, "jest"), nothing(script));
+            assert_eq!(read(script, runner("jest")), nothing(script), "{script}");
         }
     }
 }

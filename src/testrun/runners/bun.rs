@@ -37,7 +37,7 @@ impl ProjectTool for Bun {
 
 impl Runner for Bun {
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        Some(javascript::affected(project, changes))
+        Some(javascript::affected_by_ending(project, changes))
     }
 
     fn has_reporter(&self) -> bool {

@@ -33,7 +33,7 @@ impl ProjectTool for Deno {
 
 impl Runner for Deno {
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        Some(javascript::affected(project, changes))
+        Some(javascript::affected_by_ending(project, changes))
     }
 
     fn has_reporter(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 const REPORTER: Reporter = Reporter {
     file: "replay-jest.cjs",
-    text: include_str!("jest/reporter.cjs"),
+    text: concat!(include_str!("common.js"), include_str!("jest/reporter.cjs")),
 };
 
 pub(crate) struct Jest;

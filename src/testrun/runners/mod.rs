@@ -10,7 +10,9 @@ mod go;
 mod gradle;
 mod jest;
 mod maven;
+mod mocha;
 mod nextest;
+mod node;
 mod phpunit;
 mod pytest;
 mod rspec;
@@ -26,17 +28,19 @@ pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
     bun::Bun, cargo_test::CargoTest, ctest::Ctest, deno::Deno, dotnet::Dotnet, go::Go,
-    gradle::Gradle, jest::Jest, maven::Maven, nextest::Nextest, phpunit::Phpunit, pytest::Pytest,
-    rspec::Rspec, vitest::Vitest,
+    gradle::Gradle, jest::Jest, maven::Maven, mocha::Mocha, nextest::Nextest, node::Node,
+    phpunit::Phpunit, pytest::Pytest, rspec::Rspec, vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All runners. If a project has two for equal reasons, the first one is used.
-pub static RUNNERS: [&dyn Runner; 15] = [
+pub static RUNNERS: [&dyn Runner; 17] = [
     &vitest::Vitest,
     &jest::Jest,
+    &mocha::Mocha,
+    &node::Node,
     &bun::Bun,
     &deno::Deno,
     &cargo_test::CargoTest,

@@ -370,6 +370,7 @@ fn command_applies_test_script_settings() {
         environment,
         node,
         options,
+        paths: Vec::new(),
         unheeded: None,
     };
     for (runner, begins) in [

@@ -7,7 +7,10 @@ use crate::prelude::*;
 
 const REPORTER: Reporter = Reporter {
     file: "replay-vitest.mjs",
-    text: include_str!("vitest/reporter.mjs"),
+    text: concat!(
+        include_str!("common.js"),
+        include_str!("vitest/reporter.mjs")
+    ),
 };
 
 /// Vitest 3 to 5.

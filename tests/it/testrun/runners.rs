@@ -140,7 +140,7 @@ fn vitest_is_detected_by_imports_of_tests() {
         reply.text()
     );
     // Other projects use it for other purposes.
-    tree.file("work/src/sum/a.test.ts", "import test from 'node:test'\n");
+    tree.file("work/src/sum/a.test.ts", "import test from 'tape'\n");
     assert_eq!(server.call("run_tests", json!({})).code(), -32002);
 }
 

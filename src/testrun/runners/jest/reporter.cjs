@@ -1,30 +1,14 @@
-// Jest reporter (24 and newer). Writes the events of src/testrun/reports/events.rs to the file in
-// REPLAY_TEST_REPORT.
+// Jest reporter (24 and newer).
 const fs = require('fs')
 const path = require('path')
 
-const MAX_TEXT = 16384
 const MAX_ERRORS = 5
 const MAX_OPTIONS = 20
 const MAX_HELD = 10
 const HELD_AFTER_MS = 3000
-// Beyond this limit only names and states are written.
-const MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
 // Jest's own words; all others are of tests that did not run.
 const STATES = { passed: 'passed', failed: 'failed', todo: 'todo', pending: 'skipped', skipped: 'skipped', disabled: 'skipped' }
-
-const cut = (text) => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text)
-
-function shown(value) {
-  if (value === undefined) return undefined
-  if (typeof value === 'string') return cut(value)
-  try {
-    return cut(JSON.stringify(value) ?? String(value))
-  } catch {
-    return cut(String(value))
-  }
-}
 
 // Titles may be classes, functions and numbers, which older versions pass unchanged.
 const title = (value) => (typeof value === 'function' ? value.name : String(value))
@@ -35,25 +19,17 @@ module.exports = class {
     // Node 17.3 and newer.
     this.resources = () => process.getActiveResourcesInfo?.() ?? []
     this.usual = this.resources()
-    this.written = 0
     this.ended = new Set()
-    const file = process.env.REPLAY_TEST_REPORT
-    // Processes started by tests must not write there.
-    delete process.env.REPLAY_TEST_REPORT
-    this.fd = file ? fs.openSync(file, 'a') : undefined
+    this.events = new EventFile()
   }
 
   write(event) {
-    if (this.fd === undefined) return
-    const line = JSON.stringify(event) + '\n'
-    this.written += line.length
-    fs.writeSync(this.fd, line)
+    this.events.write(event)
   }
 
   // The event of a test that has ended.
   result(event, test, result) {
-    const isDetailed = result.status === 'failed' && this.written < MAX_DETAIL_CHARS
-    const messages = isDetailed ? result.failureMessages.slice(0, 10).map(shown) : []
+    const messages = result.status === 'failed' ? result.failureMessages.slice(0, 10).map(shown) : []
     const errors = messages.slice(0, MAX_ERRORS).map((message, index) => {
       const values = result.failureDetails?.[index]?.matcherResult
       return { message, expected: shown(values?.expected), actual: shown(values?.actual) }

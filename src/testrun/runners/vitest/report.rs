@@ -1,15 +1,9 @@
-//! Vitest's results: errors of files, and an early exit.
+//! Vitest's results: an early exit.
 
 use crate::prelude::*;
 
-const STYLE: EventStyle = EventStyle {
-    excluding: "the project's configuration",
-    test_errors: event_reader::test_errors,
-    file_error,
-};
-
 pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut reader = event_reader::read(sources, bound, &STYLE);
+    let mut reader = event_reader::read(sources, bound, &javascript::STYLE);
     // The exit code need not show that.
     if std::mem::take(&mut reader.collector.results.is_cut_short) {
         let message = "the runner exited after the tests, before it was finished: look for an \
@@ -19,23 +13,6 @@ pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             .run_error(Some("end too early"), message, Vec::new());
     }
     reader.finish()
-}
-
-/// Returns an error of a file, or of a suite's hook in it.
-fn file_error(_: &str, file: &str, error: &ReportedError) -> FileProblem {
-    let frames = error.frames();
-    let own = frames.iter().find(|frame| frame.file.ends_with(file));
-    let place = error
-        .line
-        .map(|line| (line, error.column))
-        .or_else(|| stack::place_in(&error.message, file))
-        .or_else(|| own.and_then(|frame| Some((frame.line?, frame.column))));
-    let mut message = match &error.suite {
-        Some(suite) => format!("{}: {}", suite.join(" > "), error.text()),
-        None => error.text(),
-    };
-    let place = stack::place_to_fix(place, &frames, file, &mut message);
-    FileProblem { message, place }
 }
 
 #[cfg(test)]

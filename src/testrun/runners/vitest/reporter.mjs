@@ -1,17 +1,12 @@
-// Vitest reporter (3.2 and newer). Writes the events of src/testrun/reports/events.rs to the file in
-// REPLAY_TEST_REPORT.
+// Vitest reporter (3.2 and newer).
 import fs from 'node:fs'
 import path from 'node:path'
 
 const OWN_NAME = path.basename(import.meta.url)
-const MAX_TEXT = 16384
 const MAX_FRAMES = 20
 const MAX_LOGS = 100
-const MAX_RELATED = 10
 const MAX_OPTIONS = 20
 const MAX_PLANNED = 2000
-// Beyond this limit only names and states are written.
-const MAX_DETAIL_CHARS = 32 * 1024 * 1024
 
 // Default exclusions of Vitest 3 to 5.
 const USUAL = new Set([
@@ -23,20 +18,7 @@ const USUAL = new Set([
   '**/{karma,rollup,webpack,vite,vitest,jest,ava,babel,nyc,cypress,tsup,build,eslint,prettier}.config.*',
 ])
 
-const cut = (text) => (text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text)
-
-function shown(value) {
-  if (value === undefined) return undefined
-  if (typeof value === 'string') return cut(value)
-  try {
-    return cut(JSON.stringify(value) ?? String(value))
-  } catch {
-    return cut(String(value))
-  }
-}
-
 export default class {
-  written = 0
   logs = new Map()
   begun = new Set()
   told = new Set()
@@ -47,10 +29,7 @@ export default class {
   onInit(vitest) {
     this.root = vitest.config?.root ?? process.cwd()
     this.snapshot = vitest.snapshot
-    const file = process.env.REPLAY_TEST_REPORT
-    // Processes started by tests must not write there.
-    delete process.env.REPLAY_TEST_REPORT
-    this.fd = file ? fs.openSync(file, 'a') : undefined
+    this.events = new EventFile()
     this.closes = this.watchClose(vitest)
     this.write({ event: 'run_start', version: vitest.version })
     this.watchFailure(vitest.logger)
@@ -134,56 +113,25 @@ export default class {
   }
 
   write(event) {
-    if (this.fd === undefined) return
-    if (this.written > MAX_DETAIL_CHARS) {
-      const isTest = event.event === 'test'
-      event = { ...event, errors: event.errors?.slice(0, isTest ? 0 : 1) }
-      if (isTest) event = { ...event, stdout: undefined, stderr: undefined }
-    }
-    const line = JSON.stringify(event) + '\n'
-    this.written += line.length
-    fs.writeSync(this.fd, line)
+    this.events.write(event)
   }
 
   error(error) {
-    if (error === null || typeof error !== 'object') return { message: shown(error) ?? 'undefined' }
-    const diff = shown(error.diff)
     // Errors without values have them too, as the text `undefined`.
-    const hasValues = diff !== undefined
+    const told = thrown(error, error?.diff !== undefined)
+    if (!isObject(error)) return told
     return {
-      type: shown(error.name),
-      message: shown(error.message) ?? '',
-      expected: hasValues ? shown(error.expected) : undefined,
-      actual: hasValues ? shown(error.actual) : undefined,
-      diff,
+      ...told,
+      diff: shown(error.diff),
       stack: error.stacks
         ?.slice(0, MAX_FRAMES)
         .map(({ file, line, column, method }) => ({ file, line, column, function: method || undefined })),
       // Vitest 3 leaves `stacks` empty.
-      trace: error.stacks?.length ? undefined : shown(error.stack),
-      cause: error.cause === undefined ? undefined : shown(error.cause?.message ?? error.cause),
-      related: this.related(error),
+      trace: error.stacks?.length ? undefined : told.trace,
       // The bundler puts the place of syntax errors here.
       line: error.loc?.line,
       column: error.loc?.column,
     }
-  }
-
-  // Causes of an error, and the members of an `AggregateError`.
-  related(error) {
-    const found = []
-    const queue = [error]
-    while (queue.length && found.length < MAX_RELATED) {
-      const one = queue.shift()
-      const named = [['caused by', one.cause], ...[one.errors ?? []].flat().map((member) => ['in it', member])]
-      for (const [lead, other] of named) {
-        if (other === null || typeof other !== 'object' || queue.includes(other) || found.length >= MAX_RELATED) continue
-        queue.push(other)
-        const type = `${lead} ${shown(other.name) ?? 'error'}`
-        found.push({ type, message: shown(other.message) ?? '', trace: shown(other.stack) })
-      }
-    }
-    return found.length ? found : undefined
   }
 
   // Vitest runs a file once for each project.

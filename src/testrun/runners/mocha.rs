@@ -1,0 +1,125 @@
+//! Mocha 8 and newer, with the bundled reporter (`mocha/reporter.cjs`).
+
+use crate::prelude::*;
+
+const REPORTER: Reporter = Reporter {
+    file: "replay-mocha.cjs",
+    text: concat!(
+        include_str!("common.js"),
+        include_str!("mocha/reporter.cjs")
+    ),
+};
+
+/// Name of the configuration for named files.
+const CONFIG: &str = "replay-mocharc.cjs";
+
+/// Mocha 8 and newer.
+pub(crate) struct Mocha;
+
+impl ProjectTool for Mocha {
+    fn about(&self) -> &'static ToolDescription {
+        &ToolDescription {
+            name: "mocha",
+            title: "Mocha 8 and newer",
+            language: Some(Language::JavaScript),
+            origin: ProgramOrigin::Node("mocha", "mocha"),
+        }
+    }
+
+    fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
+        stronger(
+            node::package_sign(level, "mocha"),
+            level.sign_of_prefix(".mocharc."),
+        )
+    }
+}
+
+impl Runner for Mocha {
+    /// Mocha has no list of the files that a change affects: finds them by name.
+    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
+        Some(javascript::affected(project, changes))
+    }
+
+    fn has_reporter(&self) -> bool {
+        true
+    }
+
+    fn valued_options(&self) -> Option<&'static [&'static str]> {
+        Some(&[
+            "-f",
+            "-g",
+            "-j",
+            "-n",
+            "-r",
+            "-s",
+            "-t",
+            "-u",
+            "--config",
+            "--extension",
+            "--fgrep",
+            "--file",
+            "--global",
+            "--grep",
+            "--ignore",
+            "--jobs",
+            "--node-option",
+            "--package",
+            "--require",
+            "--retries",
+            "--slow",
+            "--timeout",
+            "--ui",
+        ])
+    }
+
+    fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
+        let mut plan = javascript::program(wanted, None);
+        plan.use_reporter(wanted, &REPORTER);
+        plan.argv.extend([
+            format!("--reporter={}/{}", wanted.place, REPORTER.file),
+            "--no-bail".to_owned(),
+        ]);
+        let words = plan.argv.len();
+        if let Some(filter) = wanted.filter {
+            plan.argv.push(format!("--grep={filter}"));
+        } else if let TestSelection::Failed(failed) = wanted.selection
+            && can_rerun_by_name(failed)
+        {
+            let name = |test: &FailedTest| escape_regex(&test.names.join(" "));
+            let names: Vec<String> = failed.iter().map(name).collect();
+            plan.argv.push(format!("--grep=^(?:{})$", names.join("|")));
+        }
+        if plan.argv.len() > words {
+            plan.argv.push("--reporter-option=filtered=true".to_owned());
+        }
+        if !matches!(wanted.selection, TestSelection::All) {
+            plan.files
+                .push((CONFIG, include_str!("mocha/config.cjs").to_owned()));
+            plan.argv
+                .push(format!("--config={}/{CONFIG}", wanted.place));
+            plan.argv.push("--no-package".to_owned());
+        }
+        let is_dir = |targets: &[NamedPath]| targets.iter().any(|target| target.is_dir);
+        if matches!(wanted.selection, TestSelection::Targets(targets) if is_dir(targets)) {
+            plan.argv.push("--recursive".to_owned());
+        }
+        plan.argv
+            .extend(javascript::script_paths(wanted, |dir| vec![dir]));
+        Ok(plan)
+    }
+
+    fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
+        let mut reader = event_reader::read(sources, bound, &javascript::STYLE);
+        if !reader.collector.results.begun {
+            javascript::add_load_error(&mut reader.collector, sources);
+        }
+        reader.finish()
+    }
+
+    /// If Mocha finds no file, it exits with 1.
+    fn ended_without_tests(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
+        exit_code == Some(0)
+            || results.remarks.contains("No test files found")
+            || results.begun && results.passed == Some(true)
+    }
+}
