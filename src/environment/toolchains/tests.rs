@@ -58,7 +58,10 @@ fn path_without_toolchains_finds_none() {
         variables: &[],
         downloads: true,
     };
-    assert_eq!(machine.find(&["go/pkg/mod"]), Toolchains::default());
+    assert_eq!(
+        machine.find(&["go/pkg/mod", "wrapper/dists"]),
+        Toolchains::default()
+    );
 }
 
 #[test]
@@ -72,6 +75,7 @@ fn rust_toolchain_builds_offline() {
         "index.crates.io-6f17d22bba15001f",
         "github.com-1ecc6299db9ec823",
         "github.com-25cdd57fae9f0462",
+        "wrapper/dists",
     ];
     let found = machine.find(&gone);
     let index = "/home/me/.cargo/registry/index/index.crates.io-1949cf8c6b5b557f";
@@ -124,6 +128,24 @@ fn rust_toolchain_builds_offline() {
 }
 
 #[test]
+fn wrapper_distributions_are_linked_offline() {
+    let machine = |downloads| Machine {
+        path: "/usr/bin",
+        variables: &[("GRADLE_USER_HOME", "/data/gradle")],
+        downloads,
+    };
+    let link = |below: &str, target: &str| (below.into(), target.into());
+    assert_eq!(
+        machine(true).find(&["go/pkg/mod"]).home_links,
+        [
+            link(".gradle/wrapper/dists", "/data/gradle/wrapper/dists"),
+            link(".m2/wrapper/dists", "/home/me/.m2/wrapper/dists"),
+        ]
+    );
+    assert_eq!(machine(false).find(&[]), Toolchains::default());
+}
+
+#[test]
 fn variable_names_toolchain_directory() {
     let elsewhere = [
         ("CARGO_HOME", "/data/cargo"),
@@ -134,7 +156,7 @@ fn variable_names_toolchain_directory() {
         variables: &elsewhere,
         downloads: true,
     };
-    let found = machine.find(&[]);
+    let found = machine.find(&["wrapper/dists"]);
     assert_eq!(
         paths(&found)[..3],
         [
@@ -157,7 +179,7 @@ fn variable_names_toolchain_directory() {
             variables: &variables,
             downloads: true,
         };
-        let found = machine.find(&["bin"]);
+        let found = machine.find(&["bin", "wrapper/dists"]);
         assert_eq!(paths(&found), [modules]);
         assert_eq!(super::tests::variables(&found), [("GOMODCACHE", modules)]);
         let variables = [(variable, value), ("GOPRIVATE", "*.acme.example")];
@@ -165,7 +187,10 @@ fn variable_names_toolchain_directory() {
             variables: &variables,
             ..machine
         };
-        assert_eq!(machine.find(&["bin"]), Toolchains::default());
+        assert_eq!(
+            machine.find(&["bin", "wrapper/dists"]),
+            Toolchains::default()
+        );
     }
     for nonsense in ["", "/", "cargo", "/data/../etc"] {
         let variables = [("VIRTUAL_ENV", nonsense)];
