@@ -210,16 +210,9 @@ fn runners_and_checkers_are_documented() {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let languages = [
-        Language::JavaScript,
-        Language::Python,
-        Language::Rust,
-        Language::Go,
-        Language::Ruby,
-        Language::Php,
-    ]
-    .map(Some);
-    for language in languages.into_iter().chain([None]) {
+    let mut languages = RUNNERS.map(|runner| runner.language()).to_vec();
+    languages.dedup();
+    for language in languages {
         let runners = RUNNERS
             .map(|runner| (runner.language(), runner.title()))
             .to_vec();

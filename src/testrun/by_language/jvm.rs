@@ -137,7 +137,7 @@ pub(crate) const MAVEN: BuildTool = BuildTool {
     distributions: "\"${MAVEN_USER_HOME:-$HOME/.m2}\"/wrapper/dists",
     offline: "-o",
 };
-/// Options of each run: the version, no colours, no progress of downloads, all modules that can be
+/// Options of each run: the version, no colors, no progress of downloads, all modules that can be
 /// built.
 pub(crate) const MAVEN_OPTIONS: [&str; 4] = ["-V", "-B", "-ntp", "-fae"];
 
@@ -172,8 +172,8 @@ pub(crate) fn missed<'t>(
     not_collected(evidence, named, results, |_| true)
 }
 
-/// Returns the program of a build tool: the distribution of the project's wrapper if that is there,
-/// the wrapper itself if it can download, or else the program in PATH.
+/// Returns the program of a build tool. A wrapper's distribution comes first if it is there, then the
+/// wrapper itself if it can download, then the program in PATH.
 pub(crate) fn program(
     tool: &BuildTool,
     context: &RunContext<'_>,

@@ -276,6 +276,26 @@ mod tests {
     }
 
     #[test]
+    fn frames_of_jvm_have_paths_of_packages() {
+        let text = "java.lang.Error: no\n\tat app//org.x.ATest$In.m(ATest.java:5)\n\tat \
+            java.base/java.lang.Thread.sleep(Native Method)\nCaused by: b\n\tat T.m(T.kt:7)\n";
+        let (message, frames) = parse_v8(text);
+        assert_eq!(message, "java.lang.Error: no");
+        let frame = |file: &str, line, function: &str| Frame {
+            file: file.to_owned(),
+            line,
+            column: None,
+            function: Some(function.to_owned()),
+        };
+        let expected = [
+            frame("org/x/ATest.java", Some(5), "ATest$In.m"),
+            frame("java/lang/Thread.java", None, "Thread.sleep"),
+            frame("T.kt", Some(7), "T.m"),
+        ];
+        assert_eq!(frames, expected);
+    }
+
+    #[test]
     fn paths_below_root_become_relative() {
         let of = |text: &str| without_root(text, "/p").into_owned();
         assert_eq!(
