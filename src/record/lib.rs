@@ -21,8 +21,8 @@ pub mod store;
 mod test_support;
 
 pub use call::{
-    BodyEnd, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Link,
-    Message, Outline, Protocol, Side, StatementMeta, Target, Wire,
+    BodyEnd, Content, Dns, End, Exchange, Framing, Http, HttpRequest, HttpResponse, HttpVersion,
+    Link, Message, Outline, Protocol, Side, StatementMeta, Target, Wire,
 };
 pub use matching::{DeclaredNoise, Noise, Recording, Recordings, Report};
 pub use protocol::registry::{player, recorder};

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::framing::Framing;
 use super::refusal::Refusal;
 use super::statement_meta::StatementMeta;
 
@@ -81,6 +82,8 @@ pub enum Protocol {
     Kafka,
     /// Unknown protocol: byte streams in turns.
     Generic,
+    /// Unknown protocol with frames that its recording shows.
+    Framed(Framing),
 }
 
 impl Protocol {
@@ -96,6 +99,7 @@ impl Protocol {
                 | Self::Smtp
                 | Self::Kafka
                 | Self::Generic
+                | Self::Framed(_)
         )
     }
 
@@ -115,7 +119,7 @@ impl Protocol {
             Self::Memcached => "memcached",
             Self::Smtp => "SMTP",
             Self::Kafka => "Kafka",
-            Self::Generic => "TCP",
+            Self::Generic | Self::Framed(_) => "TCP",
         }
     }
 }

@@ -545,7 +545,7 @@ fn compare_wires(protocol: Protocol, a: &Wire, b: &Wire, lines: &mut Vec<String>
             words::text(protocol, &one.bytes),
             words::text(protocol, &other.bytes),
         );
-        let is_binary = protocol == Protocol::Generic
+        let is_binary = matches!(protocol, Protocol::Generic | Protocol::Framed(_))
             && [one, other]
                 .iter()
                 .any(|message| str::from_utf8(&message.bytes).is_err());

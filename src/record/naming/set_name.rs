@@ -99,7 +99,7 @@ fn called(calls: &[Exchange]) -> Vec<String> {
             Protocol::Http => host("http"),
             Protocol::Grpc => host("grpc"),
             Protocol::Generic if call.is_no_call() => hosts.extend(label(&call.target.host)),
-            Protocol::Generic => host("tcp"),
+            Protocol::Generic | Protocol::Framed(_) => host("tcp"),
             Protocol::Dns => {}
             other => {
                 databases.extend(registry::of(other).map(|known| known.kind.to_ascii_lowercase()));

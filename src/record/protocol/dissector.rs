@@ -1,6 +1,7 @@
 //! Parser of calls and messages of every protocol into parts.
 
 use super::byte_parts::byte_parts;
+use super::framing;
 use super::part_list::{Part, PartList, Role};
 use super::{http, mongo, postgres, registry};
 use crate::call::{Content, Protocol, Side, Wire};
@@ -43,8 +44,10 @@ pub(crate) fn parts_of(protocol: Protocol, bytes: &[u8]) -> Option<Vec<Part>> {
 
 fn message(protocol: Protocol, bytes: &[u8], taken: &mut PartList) {
     taken.put(Role::Message, String::new(), b"", String::new());
-    if protocol == Protocol::Generic {
-        return byte_parts(bytes, taken);
+    match protocol {
+        Protocol::Generic => return byte_parts(bytes, taken),
+        Protocol::Framed(framing) => return framing::parts(framing, bytes, taken),
+        _ => {}
     }
     let (before, counts) = (taken.parts.len(), taken.counts.clone());
     if registry::of(protocol)

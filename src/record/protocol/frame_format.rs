@@ -3,14 +3,16 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use super::framing;
 use super::heartbeat::Heartbeats;
-use crate::call::{Exchange, Side};
+use crate::call::{Exchange, Framing, Side};
 use crate::protocol::dialogue::Fault;
 
 /// Length of the first frame of some bytes; `None` while it is unknown.
 pub(crate) type FrameLength = Result<Option<usize>, Fault>;
 
 /// Boundaries and answers of a protocol.
+#[derive(Clone, Copy)]
 pub(crate) struct FrameFormat {
     /// Returns true if the first bytes of the client and of the server are of this protocol.
     pub(crate) is_opening: fn(&[u8], &[u8]) -> bool,
@@ -36,6 +38,8 @@ pub(crate) struct FrameFormat {
     /// Returns an answer without news, and the time that it waits, to a call without a recording.
     /// The arguments are the call, the call with recorded values, and the recorded calls.
     pub(crate) without_news: WithoutNews,
+    /// Frames of an unknown protocol, in place of `length`, `answered` and `renumber`.
+    pub(crate) framing: Option<Framing>,
 }
 
 impl FrameFormat {
@@ -51,7 +55,46 @@ impl FrameFormat {
         writes: |_| false,
         is_in_order: false,
         without_news: |_, _, _| None,
+        framing: None,
     };
+
+    /// Creates the format of an unknown protocol.
+    pub(crate) const fn learned(framing: Framing) -> Self {
+        Self {
+            framing: Some(framing),
+            ..Self::PLAIN
+        }
+    }
+
+    pub(crate) fn length(&self, side: Side, bytes: &[u8], before: &[u8]) -> FrameLength {
+        match self.framing {
+            Some(framing) => framing::length(framing, bytes),
+            None => (self.length)(side, bytes, before),
+        }
+    }
+
+    pub(crate) fn answered(&self, calls: &[OpenCall], said: &[u8]) -> Option<usize> {
+        match self.framing {
+            None => (self.answered)(calls, said),
+            Some(Framing([.., 0, _, _])) => {
+                Some(next_open(calls)).filter(|next| *next < calls.len())
+            }
+            Some(framing) => {
+                let number = framing.number_in(said, true)?;
+                let is_asked = |call: &OpenCall| {
+                    !call.is_answered && framing.number_in(&call.bytes, false) == Some(number)
+                };
+                calls.iter().rposition(is_asked)
+            }
+        }
+    }
+
+    pub(crate) fn renumber(&self, recorded: &[u8], asked: &[u8], answer: &mut Vec<u8>) {
+        match self.framing {
+            Some(framing) => framing::renumber(framing, recorded, asked, answer),
+            None => (self.renumber)(recorded, asked, answer),
+        }
+    }
 }
 
 type WithoutNews =

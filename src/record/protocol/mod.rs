@@ -8,6 +8,7 @@ pub(super) mod dialogue;
 pub(super) mod dissector;
 mod frame_format;
 pub(super) mod frames;
+mod framing;
 pub(super) mod generic;
 mod grpc;
 mod heartbeat;

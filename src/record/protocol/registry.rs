@@ -61,8 +61,11 @@ pub fn player(
 
 /// Creates the played server of a protocol; `None` if it has no database here.
 pub(crate) fn responder(protocol: Protocol) -> Option<Box<dyn Responder>> {
-    Some(match of(protocol)?.conversation {
-        Conversation::Own { player, .. } => player(),
-        Conversation::InFrames(format) => Box::new(FrameResponder::new(format)),
-    })
+    if let Some(format) = frames::of(protocol) {
+        return Some(Box::new(FrameResponder::new(format)));
+    }
+    match &of(protocol)?.conversation {
+        Conversation::Own { player, .. } => Some(player()),
+        Conversation::InFrames(_) => None,
+    }
 }

@@ -12,7 +12,7 @@ use super::bodies::is_large;
 use super::metadata::{Metadata, Spec, key};
 use super::node::{Members, Node, decode_base64};
 use super::{BodyFiles, Fault, Problem};
-use crate::call::{Content, Message, Protocol, Side, StatementMeta, Wire};
+use crate::call::{Content, Framing, Message, Protocol, Side, StatementMeta, Wire};
 use crate::protocol::{registry, words};
 
 /// Kind of unknown protocols.
@@ -39,6 +39,10 @@ pub(super) fn write(
     if !wire.pushed.is_empty() {
         let delays = wire.pushed.iter().map(|delay| delay.as_nanos().to_string());
         metadata.add(key::PUSHED, delays.collect::<Vec<_>>().join(" "));
+    }
+    if let Protocol::Framed(framing) = protocol {
+        let numbers = framing.0.map(|number| number.to_string());
+        metadata.add(key::FRAMES, numbers.join(" "));
     }
     let mut parts = Members::default();
     if is_large(wire.messages.iter().map(|it| it.bytes.len()).sum()) {
@@ -86,10 +90,11 @@ fn readable(protocol: Protocol, message: &Message) -> String {
 }
 
 pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
-    let other = (kind == OTHER).then_some(Protocol::Generic);
-    let protocol = registry::of_kind(kind)
-        .or(other)
-        .ok_or_else(|| unsupported_kind(kind))?;
+    let protocol = match registry::of_kind(kind) {
+        Some(known) => known,
+        None if kind == OTHER => unknown(part)?,
+        None => return Err(unsupported_kind(kind)),
+    };
     let session = part.metadata.is_session();
     let here = part
         .node
@@ -114,6 +119,18 @@ pub(super) fn read(part: &Spec<'_>, kind: &str) -> Result<Content, Problem> {
         pushed,
     };
     Ok(Content::Wire(protocol, wire))
+}
+
+/// Reads the frames of an unknown protocol; without them it is in turns.
+fn unknown(part: &Spec<'_>) -> Result<Protocol, Problem> {
+    let framing = |node: &Node| {
+        let framing = numbers(node)?.try_into().map(Framing).ok();
+        let valid = framing.filter(|framing| framing.is_valid());
+        valid.ok_or_else(|| node.expected("seven numbers such as `0 4 0 4 4 4 4`"))
+    };
+    let metadata = |metadata: &Node| metadata.find(key::FRAMES, framing);
+    let framing = part.node.get("metadata", metadata)?;
+    Ok(framing.map_or(Protocol::Generic, Protocol::Framed))
 }
 
 fn read_meta(metadata: &Node) -> Result<StatementMeta, Problem> {

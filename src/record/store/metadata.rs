@@ -33,6 +33,8 @@ pub(super) mod key {
     /// Delays after the request, in nanoseconds, of the last messages: the server sent these
     /// unasked.
     pub(crate) const PUSHED: &str = "pushedAfterNs";
+    /// Frames of an unknown protocol ([`Framing`](crate::call::Framing)), as numbers.
+    pub(crate) const FRAMES: &str = "frames";
     pub(crate) const CONNECTION: &str = "connID";
     /// Place of the process that made the call ([`Worker`](crate::matching::Worker)).
     pub(crate) const PROCESS: &str = "process";

@@ -6,8 +6,8 @@ use replay_base::limits::MIN_BODY_APART_BYTES;
 use super::document::VERSION;
 use super::*;
 use crate::call::{
-    BodyEnd, Content, Dns, End, Exchange, Http, HttpRequest, HttpResponse, HttpVersion, Message,
-    Protocol, Side, StatementMeta, Target, Wire,
+    BodyEnd, Content, Dns, End, Exchange, Framing, Http, HttpRequest, HttpResponse, HttpVersion,
+    Message, Protocol, Side, StatementMeta, Target, Wire,
 };
 use crate::matching::Recording;
 
@@ -594,7 +594,7 @@ fn large_bodies_round_trip_through_separate_files() {
                     1,
                     Message {
                         from,
-                        bytes: large(*protocol as u8),
+                        bytes: large(protocol.word().as_bytes()[0]),
                     },
                 );
             }
@@ -888,6 +888,37 @@ fn pushing(protocol: Protocol, said: &[(Side, &[u8])], pushed: &[Duration]) -> R
     );
     recording.exchange.end = End::Answered;
     recording
+}
+
+#[test]
+fn frames_of_unknown_protocol_round_trip() {
+    let framing = Framing([4, 4, 1, 8, 2, 6, 6]);
+    let said: [(Side, &[u8]); 2] = [(Side::Client, b"ask\n"), (Side::Server, b"ok\n")];
+    let recordings = [pushing(Protocol::Framed(framing), &said, &[])];
+    let file = write(
+        "f",
+        &Head::default(),
+        &recordings,
+        &mut BodyFiles::default(),
+    )
+    .unwrap();
+    assert_eq!(read("f", &file, &no_body).unwrap().recordings, recordings);
+
+    let text = String::from_utf8(file).unwrap();
+    let protocol = |text: &str| {
+        let read = read("f", text.as_bytes(), &no_body);
+        read.map(|file| file.recordings[0].exchange.content.protocol())
+    };
+    let line = "        frames: 4 4 1 8 2 6 6\n";
+    assert_eq!(protocol(&text.replace(line, "")), Ok(Protocol::Generic));
+    for broken in ["4 4 1 8 2 6", "4 3 1 8 2 6 6", "4 4 1 8 3 6 6"] {
+        let error = protocol(&text.replace("4 4 1 8 2 6 6", broken)).unwrap_err();
+        let expected = format!(
+            "f:12: `spec.metadata.frames`: expected seven numbers such as `0 4 0 4 4 4 4`, got \
+             `{broken}`"
+        );
+        assert_eq!(error.to_string(), expected);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use replay_base::limits::OVERTAKEN_MS;
 
-use super::{ALL, FrameFormat, OpenCall};
+use super::{ALL, FrameFormat, OpenCall, learning};
 use crate::call::{Content, Exchange, Link, Message, Protocol, Side, Target, Wire};
 use crate::protocol::dialogue::{AT_MOST, Fault, MAX_WIRE_MESSAGE_BYTES};
 use crate::protocol::responder::messages_from;
@@ -13,7 +13,7 @@ use crate::protocol::responder::messages_from;
 /// Most calls of a connection that wait for their answers at once: as many as numbers of MQTT.
 const MAX_OPEN_CALLS: usize = 1 << 16;
 
-/// Divides the turns of each target whose connections all consist of frames of one known protocol.
+/// Divides the turns of each target whose connections all consist of frames of one protocol.
 /// Other calls stay as they are. The result is in the order of the requests. Also describes the
 /// calls that no player could read, which are left out.
 pub(crate) fn split(exchanges: Vec<Exchange>) -> (Vec<Exchange>, Vec<String>) {
@@ -62,29 +62,36 @@ fn first<'a>(turns: &[&'a Exchange], side: Side) -> &'a [u8] {
     said.find(|bytes| !bytes.is_empty()).unwrap_or_default()
 }
 
-/// Returns the calls of all connections to one target; `None` if they have no known frames.
+/// Returns the calls of all connections to one target; `None` if they have no frames.
 fn frames_of(connections: &HashMap<u64, Vec<&Exchange>>) -> Option<Vec<Exchange>> {
+    let cut = |format: FrameFormat, protocol| {
+        let cut = |turns: &Vec<&Exchange>| Cutter::new(format).cut(turns, protocol).ok();
+        let calls: Option<Vec<_>> = connections.values().map(cut).collect();
+        calls.map(|calls| calls.into_iter().flatten().collect())
+    };
     let is_opening = |format: &FrameFormat| {
         let mut all = connections.values();
         all.all(|turns| (format.is_opening)(first(turns, Side::Client), first(turns, Side::Server)))
     };
-    ALL.iter().find_map(|database| {
+    let known = ALL.iter().find_map(|database| {
         let format = database.frames().filter(|format| is_opening(format))?;
-        let cut = |turns: &Vec<&Exchange>| Cutter::new(format).cut(turns, database.protocol).ok();
-        let calls: Option<Vec<_>> = connections.values().map(cut).collect();
-        calls.map(|calls| calls.into_iter().flatten().collect())
+        cut(*format, database.protocol)
+    });
+    known.or_else(|| {
+        let framing = learning::learn(connections.values().map(Vec::as_slice))?;
+        cut(FrameFormat::learned(framing), Protocol::Framed(framing))
     })
 }
 
 /// A message of a turn.
-struct Piece<'a> {
-    message: &'a Message,
+pub(super) struct Piece<'a> {
+    pub(super) message: &'a Message,
     came: SystemTime,
     /// `true` if the server sent it unasked or late.
     is_pushed: bool,
 }
 
-fn pieces(turn: &Exchange) -> Vec<Piece<'_>> {
+pub(super) fn pieces(turn: &Exchange) -> Vec<Piece<'_>> {
     let Content::Wire(_, wire) = &turn.content else {
         return Vec::new();
     };
@@ -107,7 +114,7 @@ fn pieces(turn: &Exchange) -> Vec<Piece<'_>> {
 
 /// One side of a connection.
 #[derive(Default)]
-struct Stream {
+pub(super) struct Stream {
     /// The incomplete frame.
     bytes: Vec<u8>,
     /// The last complete frame.
@@ -116,7 +123,7 @@ struct Stream {
 
 impl Stream {
     /// Adds bytes and returns the complete frames.
-    fn take(
+    pub(super) fn take(
         &mut self,
         format: &FrameFormat,
         side: Side,
@@ -126,7 +133,7 @@ impl Stream {
         let (mut frames, mut from) = (Vec::new(), 0);
         while from < self.bytes.len() {
             let rest = &self.bytes[from..];
-            match (format.length)(side, rest, &self.last)? {
+            match format.length(side, rest, &self.last)? {
                 Some(0) => return Err("an empty frame"),
                 Some(length) if length <= rest.len() => {
                     self.last = rest[..length].to_vec();
@@ -190,7 +197,7 @@ fn since(at: SystemTime, earlier: SystemTime) -> Duration {
 
 /// Divider of one connection.
 struct Cutter {
-    format: &'static FrameFormat,
+    format: FrameFormat,
     calls: Vec<Call>,
     /// Questions of the calls.
     open: Vec<OpenCall>,
@@ -201,7 +208,7 @@ struct Cutter {
 }
 
 impl Cutter {
-    fn new(format: &'static FrameFormat) -> Self {
+    fn new(format: FrameFormat) -> Self {
         Self {
             format,
             calls: Vec::new(),
@@ -234,7 +241,7 @@ impl Cutter {
     }
 
     fn ask(&mut self, turn: &Exchange, bytes: &[u8]) -> Result<(), Fault> {
-        for frame in self.client.take(self.format, Side::Client, bytes)? {
+        for frame in self.client.take(&self.format, Side::Client, bytes)? {
             match self.format.heartbeats.first(&frame) {
                 None => self.call(turn, frame),
                 Some((_, answer)) if answer.is_empty() => {}
@@ -273,7 +280,7 @@ impl Cutter {
         if bytes.is_empty() && self.calls[last].sent_at >= turn.sent_at {
             self.put(last, Vec::new(), piece);
         }
-        for frame in self.server.take(self.format, Side::Server, bytes)? {
+        for frame in self.server.take(&self.format, Side::Server, bytes)? {
             let made = self.made.iter().position(|made| *made == frame);
             if made.map(|made| self.made.swap_remove(made)).is_some()
                 || self.format.heartbeats.first(&frame).is_some()
@@ -281,7 +288,7 @@ impl Cutter {
                 continue;
             }
             let from = self.calls.len().saturating_sub(MAX_OPEN_CALLS);
-            match (self.format.answered)(&self.open[from..], &frame) {
+            match self.format.answered(&self.open[from..], &frame) {
                 Some(index) => self.put(from + index, frame, piece),
                 None if self.open[last].bytes.is_empty() => self.put(last, frame, piece),
                 None => self.calls[last].pushes.push((piece.came, frame)),

@@ -7,6 +7,7 @@
 mod amqp;
 mod cut;
 mod kafka;
+mod learning;
 mod line;
 mod mail;
 mod memcached;
@@ -43,9 +44,13 @@ pub(super) const ALL: [&Database; 7] = [
 ];
 
 /// Returns the frames of a protocol; `None` if it has none.
-pub(crate) fn of(protocol: Protocol) -> Option<&'static FrameFormat> {
+pub(crate) fn of(protocol: Protocol) -> Option<FrameFormat> {
+    if let Protocol::Framed(framing) = protocol {
+        return Some(FrameFormat::learned(framing));
+    }
     let mut all = ALL.iter().copied();
-    all.find(|database| database.protocol == protocol)?.frames()
+    let known = all.find(|database| database.protocol == protocol)?;
+    known.frames().copied()
 }
 
 /// Returns true if a connection has known frames, by its first bytes from the client and the
@@ -56,7 +61,7 @@ pub(crate) fn has_frames(client: &[u8], server: &[u8]) -> bool {
 }
 
 /// Returns the frames of a call, and its request.
-fn request(exchange: &Exchange) -> Option<(&'static FrameFormat, &[u8])> {
+fn request(exchange: &Exchange) -> Option<(FrameFormat, &[u8])> {
     let Content::Wire(protocol, wire) = &exchange.content else {
         return None;
     };
@@ -108,7 +113,7 @@ pub(crate) fn without_news<'a>(
 /// Copies the number of a call into a message of its recorded answer.
 pub(crate) fn renumber(recorded: &Exchange, asked: &[u8], answer: &mut Vec<u8>) {
     if let Some((format, recorded)) = request(recorded) {
-        (format.renumber)(recorded, asked, answer);
+        format.renumber(recorded, asked, answer);
     }
 }
 

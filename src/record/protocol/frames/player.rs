@@ -10,13 +10,13 @@ use crate::protocol::responder::{MISS_LINGER_MS, Prompter, Responder, messages_f
 use crate::protocol::wire::PlayStep;
 
 pub(crate) struct FrameResponder {
-    format: &'static FrameFormat,
+    format: FrameFormat,
     /// The frame before the next one.
     last: Vec<u8>,
 }
 
 impl FrameResponder {
-    pub(crate) fn new(format: &'static FrameFormat) -> Self {
+    pub(crate) fn new(format: FrameFormat) -> Self {
         Self {
             format,
             last: Vec::new(),
@@ -48,7 +48,7 @@ impl FrameResponder {
             }
             let mut frame = frame.to_vec();
             if let (Some(recorded), Some(asked)) = (recorded, asked) {
-                (self.format.renumber)(recorded, asked, &mut frame);
+                self.format.renumber(recorded, asked, &mut frame);
             }
             said.extend(frame);
         }
@@ -71,7 +71,7 @@ impl Responder for FrameResponder {
     }
 
     fn length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Fault> {
-        (self.format.length)(Side::Client, bytes, &self.last)
+        self.format.length(Side::Client, bytes, &self.last)
     }
 
     fn message(&mut self, prompter: &mut Prompter, bytes: Vec<u8>) -> Result<Vec<u8>, Fault> {

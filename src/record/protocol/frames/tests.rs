@@ -12,6 +12,7 @@ use crate::protocol::wire::{PlayStep, WirePlayer as _};
 use crate::protocol::words;
 
 mod hostile;
+mod learned;
 mod limits;
 mod lines;
 

@@ -76,7 +76,7 @@ impl WebSocketPlayer {
         let prompter = Prompter::new(link.clone(), Protocol::WebSocket, script);
         Self {
             unmask: Unmask::default(),
-            player: ResponderPlayer::new(Box::new(FrameResponder::new(&FORMAT)), prompter),
+            player: ResponderPlayer::new(Box::new(FrameResponder::new(FORMAT)), prompter),
         }
     }
 }
