@@ -82,7 +82,12 @@ pub(crate) fn keep(
         .map(|secrets| secrets.calls(&mut exchanges))
         .unwrap_or_default();
     let keep_secrets = secrets.is_none();
-    let recordings = append_recordings(set.earlier, exchanges, set.workers);
+    let mut recordings = append_recordings(set.earlier, exchanges, set.workers);
+    for recording in &mut recordings {
+        if let (Some(secrets), Some(test)) = (secrets, &mut recording.worker.test) {
+            *test = secrets.name(test).into();
+        }
+    }
     let before = recordings.len();
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)

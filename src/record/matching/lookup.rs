@@ -116,6 +116,7 @@ impl Recordings {
         let mut unfound = LookupMiss::default();
         let connection = question.exchange.connection;
         let worker = self.workers.at(connection, SystemTime::now());
+        let worker = worker.named(|test| self.secrets.name(test));
         for (target, named) in targets(question.exchange) {
             for (bare, noise) in self.keys(question, &target, named, before) {
                 let selection = self.selection(bare);

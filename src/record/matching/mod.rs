@@ -367,7 +367,7 @@ impl Recordings {
             // Resolvers repeat name lookups.
             reusable: recording.reusable || is_session || protocol == Protocol::Dns,
             named: recording.named,
-            worker: recording.worker,
+            worker: recording.worker.named(|test| self.secrets.name(test)),
             done: Arc::clone(&before.done),
             volatile: Vec::new(),
             used: AtomicBool::new(is_aborted),

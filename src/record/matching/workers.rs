@@ -23,6 +23,12 @@ impl Worker {
     /// Number of ranks.
     pub(super) const RANKS: u8 = 6;
 
+    /// Returns the worker with another name of its test.
+    pub(super) fn named(self, name: impl Fn(&str) -> String) -> Self {
+        let test = self.test.map(|test| name(&test).into());
+        Self { test, ..self }
+    }
+
     /// Ranks a recording for a call of this worker; the lowest is preferred.
     pub(super) fn rank(&self, recorded: &Self) -> u8 {
         let of_test = match &recorded.test {

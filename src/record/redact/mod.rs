@@ -163,15 +163,28 @@ impl Secrets {
         }
         let is_database = matches!(call.content, Content::Wire(..));
         texts(call, &mut |side, text| {
-            let known = Shapes::built_in(!(is_database && side == Side::Server)).replace(text);
-            self.patterns
-                .as_ref()
-                .is_some_and(|shapes| shapes.replace(text))
-                || known
+            self.shapes(text, !(is_database && side == Side::Server))
         });
         if let Some(values) = &self.values {
             texts(call, &mut |_, text| values.replace(text));
         }
+    }
+
+    /// Redacts a name that is written beside the calls, such as that of a test.
+    pub fn name(&self, name: &str) -> String {
+        let mut name = name.as_bytes().to_vec();
+        self.shapes(&mut name, true);
+        if let Some(values) = &self.values {
+            values.replace(&mut name);
+        }
+        String::from_utf8_lossy(&name).into_owned()
+    }
+
+    /// Replaces secrets of known and declared shapes.
+    fn shapes(&self, text: &mut [u8], with_hashes: bool) -> bool {
+        let known = Shapes::built_in(with_hashes).replace(text);
+        let declared = self.patterns.as_ref();
+        declared.is_some_and(|shapes| shapes.replace(text)) || known
     }
 
     fn kind(&self, name: &str) -> NameKind {

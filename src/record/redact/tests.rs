@@ -173,3 +173,18 @@ fn bson(elements: &[(&str, &str)]) -> Vec<u8> {
     }
     [&(inside.len() as u32 + 5).to_le_bytes()[..], &inside, b"\0"].concat()
 }
+
+#[test]
+fn test_name_is_redacted_like_other_text() {
+    let environment = [("API_KEY".to_owned(), "Zq7xW2mK9vB4".to_owned())];
+    let secrets = Secrets::new(environment.into_iter(), &["/ACME-[0-9]{4}/".to_owned()]).unwrap();
+    let key = "AKIAIOSFODNN7EXAMPLE";
+    let name = format!("test_pay[{key} Zq7xW2mK9vB4 ACME-1234]");
+    let redacted = secrets.name(&name);
+    assert_eq!(redacted.len(), name.len());
+    for secret in [key, "Zq7xW2mK9vB4", "ACME-1234"] {
+        assert!(!redacted.contains(secret), "{redacted}");
+    }
+    assert_eq!(secrets.name(&redacted), redacted);
+    assert_eq!(secrets.name("test_pay[card]"), "test_pay[card]");
+}

@@ -909,8 +909,9 @@ fn frames_of_unknown_protocol_round_trip() {
         let read = read("f", text.as_bytes(), &no_body);
         read.map(|file| file.recordings[0].exchange.content.protocol())
     };
-    let line = "        frames: 4 4 1 8 2 6 6\n";
-    assert_eq!(protocol(&text.replace(line, "")), Ok(Protocol::Generic));
+    let lines = text.split_inclusive('\n');
+    let without: String = lines.filter(|line| !line.contains("frames:")).collect();
+    assert_eq!(protocol(&without), Ok(Protocol::Generic));
     for broken in ["4 4 1 8 2 6", "4 3 1 8 2 6 6", "4 4 1 8 3 6 6"] {
         let error = protocol(&text.replace("4 4 1 8 2 6 6", broken)).unwrap_err();
         let expected = format!(
