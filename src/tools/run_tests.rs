@@ -28,7 +28,7 @@ pub(super) struct Params {
     /// Test files, directories or globs (default: all)
     #[schemars(extend("x-aliases" = ["test_files", "files", "paths"]))]
     test_files: Option<OneOrMany>,
-    /// Default: found by the project's files
+    /// Name, such as pytest (default: found by the project's files)
     runner: Option<ToolChoice<dyn Runner>>,
     /// The project, or a directory in it (default: the first writable allowed directory)
     #[schemars(extend("x-aliases" = ["workingDirectory", "working_directory", "project", "root"]))]

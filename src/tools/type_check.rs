@@ -23,7 +23,7 @@ pub(super) struct Params {
     /// Files, directories or globs to report on (default: all)
     #[schemars(extend("x-aliases" = ["paths", "testFiles"]))]
     files: Option<OneOrMany>,
-    /// Default: found by the project's files
+    /// Name, such as mypy or eslint (default: found by the project's files)
     #[schemars(extend("x-aliases" = ["runner", "tool"]))]
     checker: Option<ToolChoice<dyn Checker>>,
     /// The project, or a directory in it (default: the first writable allowed directory)

@@ -1,8 +1,11 @@
 //! Frames of an unknown protocol, as learned from a recording.
 
-/// Layout of frames, as numbers: the place of the length and its bytes (0 if frames are lines), 1 if
-/// it is little-endian, the bytes that it does not count; the bytes of the number of a call (0 if
-/// the server answers in order), its place in a request, and in an answer.
+/// Layout of frames, as numbers.
+///
+/// - The place of the length, and its bytes. Lines have none.
+/// - 1 if the length is little-endian, and the bytes that it does not count.
+/// - The bytes of the number of a call. Without a number the server answers in order.
+/// - The place of the number in a request, and in an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Framing(pub [u8; 7]);
 

@@ -148,8 +148,8 @@ fn only_installed_checker_is_chosen() {
     tree.file("work/a.py", "x = 1\n")
         .file("work/plain/b.py", "");
     let failed = server.call("type_check", json!({})).failure().unwrap();
-    let hint = "hint: give the project's directory as `cwd`, or name the checker with `checker`: `tsc`, `cargo`, `go`, \
-                `mypy`, `pyright`, `maven`, `dotnet`";
+    let hint = "hint: give the project's directory as `cwd`, or name the checker with `checker`: `tsc`, `deno`, \
+                `eslint`, `cargo`, `go`, `mypy`, `pyright`, `maven`, `dotnet`";
     assert!(failed.message.ends_with(hint), "{}", failed.message);
     for program in ["python", "mypy"] {
         let path = format!("work/.venv/bin/{program}");

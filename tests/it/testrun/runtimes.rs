@@ -1,4 +1,4 @@
-//! `run_tests` with RSpec, `PHPUnit`, Bun and Deno. The stubs write what the real ones write.
+//! `run_tests` with `RSpec`, `PHPUnit`, Bun and Deno. The stubs write what the real ones write.
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use replay_base::limits::OVERTAKEN_MS;
 
+use super::stream::{Piece, Stream, pieces};
 use super::{ALL, FrameFormat, OpenCall, learning};
 use crate::call::{Content, Exchange, Link, Message, Protocol, Side, Target, Wire};
 use crate::protocol::dialogue::{AT_MOST, Fault, MAX_WIRE_MESSAGE_BYTES};
@@ -81,71 +82,6 @@ fn frames_of(connections: &HashMap<u64, Vec<&Exchange>>) -> Option<Vec<Exchange>
         let framing = learning::learn(connections.values().map(Vec::as_slice))?;
         cut(FrameFormat::learned(framing), Protocol::Framed(framing))
     })
-}
-
-/// A message of a turn.
-pub(super) struct Piece<'a> {
-    pub(super) message: &'a Message,
-    came: SystemTime,
-    /// `true` if the server sent it unasked or late.
-    is_pushed: bool,
-}
-
-pub(super) fn pieces(turn: &Exchange) -> Vec<Piece<'_>> {
-    let Content::Wire(_, wire) = &turn.content else {
-        return Vec::new();
-    };
-    let answer = wire.messages.len() - wire.pushed.len();
-    let mut pieces: Vec<_> = wire.messages[..answer]
-        .iter()
-        .map(|message| Piece {
-            message,
-            came: turn.answered_at,
-            is_pushed: false,
-        })
-        .collect();
-    pieces.extend(wire.pushes().map(|(message, waited)| Piece {
-        message,
-        came: turn.sent_at + waited,
-        is_pushed: true,
-    }));
-    pieces
-}
-
-/// One side of a connection.
-#[derive(Default)]
-pub(super) struct Stream {
-    /// The incomplete frame.
-    bytes: Vec<u8>,
-    /// The last complete frame.
-    last: Vec<u8>,
-}
-
-impl Stream {
-    /// Adds bytes and returns the complete frames.
-    pub(super) fn take(
-        &mut self,
-        format: &FrameFormat,
-        side: Side,
-        bytes: &[u8],
-    ) -> Result<Vec<Vec<u8>>, Fault> {
-        self.bytes.extend_from_slice(bytes);
-        let (mut frames, mut from) = (Vec::new(), 0);
-        while from < self.bytes.len() {
-            let rest = &self.bytes[from..];
-            match format.length(side, rest, &self.last)? {
-                Some(0) => return Err("an empty frame"),
-                Some(length) if length <= rest.len() => {
-                    self.last = rest[..length].to_vec();
-                    frames.push(self.last.clone());
-                    from += length;
-                }
-                _ => break,
-            }
-        }
-        self.bytes.drain(..from);
-        Ok(frames)
-    }
 }
 
 struct Call {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::cut::{Stream, pieces};
+use super::stream::{Stream, pieces};
 use super::{FrameFormat, is_text};
 use crate::call::{Exchange, Framing, Side};
 use crate::protocol::framing::{RANDOM_BYTES, length, unnumbered, value};

@@ -15,6 +15,7 @@ mod mqtt;
 mod nats;
 mod player;
 mod smtp;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod websocket;
