@@ -210,8 +210,11 @@ fn runners_and_checkers_are_documented() {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let mut languages = RUNNERS.map(|runner| runner.language()).to_vec();
-    languages.dedup();
+    let mut languages = Vec::new();
+    for runner in RUNNERS {
+        let language = runner.language();
+        languages.extend((languages.last() != Some(&language)).then_some(language));
+    }
     for language in languages {
         let runners = RUNNERS
             .map(|runner| (runner.language(), runner.title()))

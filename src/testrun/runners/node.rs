@@ -129,6 +129,6 @@ fn is_test(path: &str) -> bool {
             .iter()
             .any(|end| stem.ends_with(end));
     ["js", "mjs", "cjs", "ts", "mts", "cts"].contains(&extension)
-        && !stem.ends_with(".d")
+        && stem.rsplit('.').next() != Some("d")
         && (is_named || dirs.split('/').any(|dir| dir == "test"))
 }
