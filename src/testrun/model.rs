@@ -241,6 +241,9 @@ pub struct Case {
     /// Standard error of the test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
+    /// Files from the test, such as screenshots and traces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<String>,
     /// Number of retries.
     #[serde(skip_serializing_if = "is_zero")]
     pub retries: u64,
@@ -261,6 +264,7 @@ impl Case {
             errors: Vec::new(),
             stdout: None,
             stderr: None,
+            attachments: Vec::new(),
             retries: 0,
         }
     }

@@ -12,7 +12,7 @@ use super::outcome::ProcessEnding;
 use super::reports::class_sources::ClassSources;
 use super::runners::{
     AnyCommand, Bun, CargoTest, Ctest, Deno, Dotnet, Go, Gradle, Jest, Maven, Mocha, Nextest, Node,
-    Phpunit, Pytest, Rspec, Vitest,
+    Phpunit, Playwright, Pytest, Rspec, Vitest,
 };
 use super::{Checker, Runner, Sources, text, verdict};
 
@@ -272,6 +272,20 @@ fn mocha_samples_match_snapshots() {
         ("no_match_8", (NoTests, [0; 7])),
     ];
     check_samples(&Mocha, &expected);
+}
+
+#[test]
+fn playwright_samples_match_snapshots() {
+    // Playwright's own counts: 3 failed, 1 flaky, 2 skipped, 2 passed.
+    let expected = [
+        ("mixed_1.65", (Failed, [2, 3, 0, 2, 1, 1, 0])),
+        ("mixed_1.40", (Failed, [2, 3, 0, 2, 1, 1, 0])),
+        ("load_1.65", (Failed, [0; 7])),
+        ("hook_1.65", (Failed, [2, 2, 0, 0, 0, 0, 1])),
+        ("server_1.65", (ConfigError, [0; 7])),
+        ("none_1.65", (NoTests, [0; 7])),
+    ];
+    check_samples(&Playwright, &expected);
 }
 
 #[test]

@@ -203,6 +203,9 @@ fn failure(text: &mut String, case: &Case) {
             indented(text, output);
         }
     }
+    for path in &case.attachments {
+        let _ = writeln!(text, "  attachment: {path}");
+    }
 }
 
 fn failed_name(text: &mut String, case: &Case) {

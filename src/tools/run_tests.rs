@@ -4,9 +4,14 @@
 //! them. It cannot happen by accident: each run has its own directory with a random name, which
 //! only the reporter knows.
 
+use std::path::Path;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use replay_base::limits::{DEFAULT_TESTS_TIMEOUT_SECS, MAX_TESTS_TIMEOUT_SECS};
+use replay_files::fs;
+use replay_mcp::protocol::Content;
 use replay_mcp::sessions::Weight;
 use replay_testrun::model::{TestReport, TestStatus};
 use replay_testrun::verdict::shortened;
@@ -105,16 +110,31 @@ impl Tool for RunTests {
             TestStatus::MissingTool | TestStatus::ConfigError
         );
         let text = text::tests(ran.report());
-        let reply = ran.reply(context, &text, |report| {
+        let picture = screenshot(context, ran.report());
+        let mut reply = ran.reply(context, &text, |report| {
             if request.all {
                 report
             } else {
                 shortened(report)
             }
         });
+        reply.content.extend(picture);
         Ok(Reply {
             bad: is_bad.then_some(BadResult::Program),
             ..reply
         })
     }
+}
+
+/// Returns the first screenshot of a failure.
+fn screenshot(context: &Context<'_>, report: &TestReport) -> Option<Content> {
+    const MAX_BYTES: u64 = 512 * 1024;
+    let mut paths = report.failures.iter().flat_map(|case| &case.attachments);
+    let path = Path::new(&report.runner.cwd).join(paths.find(|path| path.ends_with(".png"))?);
+    let file = context.services.policy.probe(path).ok()?;
+    let bytes = fs::read_all(&file, MAX_BYTES).ok()?;
+    bytes.starts_with(b"\x89PNG").then(|| Content::Image {
+        data: STANDARD.encode(bytes),
+        mime: "image/png".to_owned(),
+    })
 }

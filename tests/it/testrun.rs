@@ -6,6 +6,7 @@ mod checks;
 mod compiled;
 mod go;
 mod hints;
+mod javascript;
 mod logs;
 mod python;
 mod runners;

@@ -296,5 +296,7 @@ pub(crate) fn add_load_error(collector: &mut ResultCollector<'_>, sources: &Sour
         .trim_start()
         .trim_start_matches("Exception during run: ");
     collector.add_file(&file);
+    collector
+        .add_unreached("any other file, since the runner runs no test if one cannot be loaded");
     collector.file_error(&file, Phase::Collect, message, line, None);
 }

@@ -32,7 +32,7 @@ pub(crate) struct ScriptRunner<'a> {
 }
 
 /// Options that a run sets itself: reporter, no other output, no coverage, a single complete pass.
-const RUN_OPTIONS: [&str; 34] = [
+const RUN_OPTIONS: [&str; 36] = [
     "--bail",
     "--collectCoverage",
     "--coverage",
@@ -42,8 +42,10 @@ const RUN_OPTIONS: [&str; 34] = [
     "--dry-run",
     "--experimental-test-coverage",
     "--fail-fast",
+    "--headed",
     "--json",
     "--junit-path",
+    "--list",
     "--max-failures",
     "--no-coverage",
     "--no-run",
@@ -86,8 +88,8 @@ const VALUE_OPTIONS: [&str; 15] = [
     "-O",
     "-R",
 ];
-/// Runtimes, whose tests are a subcommand.
-const RUNTIMES: [&str; 2] = ["bun", "deno"];
+/// Programs whose tests are a subcommand.
+const SUBCOMMANDS: [&str; 3] = ["bun", "deno", "playwright"];
 /// Prefixes of Node options that keep a program from starting or from ending.
 const BLOCKING_OPTIONS: [&str; 2] = ["--inspect", "--watch"];
 
@@ -194,7 +196,7 @@ fn plain(script: &str, runner: ScriptRunner<'_>) -> Option<TestScript> {
     if !is_program(&program, &[runner.name]) {
         return None;
     }
-    if RUNTIMES.contains(&runner.name) && words.next()?.text != "test" {
+    if SUBCOMMANDS.contains(&runner.name) && words.next()?.text != "test" {
         return None;
     }
     let valued = runner.valued.unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use replay_base::cancel::Bound;
-use replay_base::limits::MAX_KEPT_TESTS;
+use replay_base::limits::{MAX_KEPT_TESTS, MAX_LEFT_OUT};
 
 use super::collector::{ResultCollector, join_id, milliseconds};
 use super::events::{
@@ -285,6 +285,8 @@ impl EventReader<'_> {
         let mut output = |text: &Option<String>| collector.output(text.as_deref()?);
         (case.stdout, case.stderr) = (output(&result.stdout), output(&result.stderr));
 
+        let attachments = result.attachments.iter().take(MAX_LEFT_OUT);
+        case.attachments = attachments.map(|path| collector.path(path)).collect();
         for error in &result.errors {
             case.errors
                 .extend((self.style.test_errors)(collector, error));

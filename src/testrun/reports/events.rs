@@ -135,6 +135,9 @@ pub(crate) struct TestResult {
     pub errors: Vec<ReportedError>,
     pub stdout: Option<String>,
     pub stderr: Option<String>,
+    /// Paths of files from the test, such as screenshots.
+    #[serde(default)]
+    pub attachments: Vec<String>,
 }
 
 #[derive(Deserialize)]

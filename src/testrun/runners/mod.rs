@@ -14,6 +14,7 @@ mod mocha;
 mod nextest;
 mod node;
 mod phpunit;
+mod playwright;
 mod pytest;
 mod rspec;
 #[cfg(test)]
@@ -29,18 +30,19 @@ pub(crate) use self::command::AnyCommand;
 pub(crate) use self::{
     bun::Bun, cargo_test::CargoTest, ctest::Ctest, deno::Deno, dotnet::Dotnet, go::Go,
     gradle::Gradle, jest::Jest, maven::Maven, mocha::Mocha, nextest::Nextest, node::Node,
-    phpunit::Phpunit, pytest::Pytest, rspec::Rspec, vitest::Vitest,
+    phpunit::Phpunit, playwright::Playwright, pytest::Pytest, rspec::Rspec, vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All runners. If a project has two for equal reasons, the first one is used.
-pub static RUNNERS: [&dyn Runner; 17] = [
+pub static RUNNERS: [&dyn Runner; 18] = [
     &vitest::Vitest,
     &jest::Jest,
     &mocha::Mocha,
     &node::Node,
+    &playwright::Playwright,
     &bun::Bun,
     &deno::Deno,
     &cargo_test::CargoTest,

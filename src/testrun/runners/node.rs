@@ -7,6 +7,9 @@ const REPORTER: Reporter = Reporter {
     text: concat!(include_str!("common.js"), include_str!("node/reporter.mjs")),
 };
 
+/// Name of the module that notices an early exit.
+const EXIT: &str = "replay-exit.cjs";
+
 /// Test runner of Node 18 and newer.
 pub(crate) struct Node;
 
@@ -54,7 +57,10 @@ impl Runner for Node {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, Some("--test"));
         plan.use_reporter(wanted, &REPORTER);
+        plan.files
+            .push((EXIT, include_str!("node/exit.cjs").to_owned()));
         plan.argv.extend([
+            format!("--require={}/{EXIT}", wanted.place),
             format!("--test-reporter={}/{}", wanted.place, REPORTER.file),
             // It writes nothing there.
             "--test-reporter-destination=stderr".to_owned(),
