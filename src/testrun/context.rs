@@ -15,10 +15,12 @@ use replay_sandbox::exec::{
 use replay_sandbox::{Scratch, SharedDirectory};
 use replay_search::memory::Memory;
 
+use super::command::quoted;
 use super::error::TestrunError;
 use super::history::History;
 use super::project::disk::AllowedDisk;
 use super::project::programs::path;
+use super::project::python;
 use super::python_install;
 
 /// Output kept of a runner or checker, in bytes for each of its two streams: some say there what
@@ -144,6 +146,23 @@ impl<'a> RunContext<'a> {
             timeout,
             &mut |_, _| {},
         )?;
+        Ok(outcome.exit == Exit::Code(0))
+    }
+
+    /// Returns true if a project's Python finds a package.
+    pub fn has_python_package(
+        &self,
+        project: &Checked<Read>,
+        package: &str,
+    ) -> Result<bool, TestrunError> {
+        let (disk, dir) = (self.disk(), project.display_path());
+        let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
+        let python =
+            quoted(&python::interpreter(disk, dir).unwrap_or_else(|| "python3".to_owned()));
+        let code =
+            format!("import importlib.util as u,sys;sys.exit(not u.find_spec(\"{package}\"))");
+        let line = format!("{python} -c '{code}'");
+        let outcome = self.shell(project, &line, timeout, &mut |_, _| {})?;
         Ok(outcome.exit == Exit::Code(0))
     }
 

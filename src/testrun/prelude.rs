@@ -7,14 +7,14 @@ pub(crate) use std::time::Duration;
 pub(crate) use serde::Deserialize;
 pub(crate) use serde_json::Value;
 
-pub(crate) use super::by_language::{cargo, javascript, jvm};
+pub(crate) use super::by_language::{cargo, javascript, jvm, python_modules, python_tests};
 pub(crate) use super::changes::{AffectedTests, GitChanges};
 pub(crate) use super::checker::{CheckInputs, CheckSource, Checker};
 pub(crate) use super::command::{
     PathStyle, REPORT, ReportPlace, Reporter, RunInputs, RunPlan, can_rerun_by_name, escape_regex,
     paths, safe, words,
 };
-pub(crate) use super::completeness_input::{Evidence, ProjectFacts, not_collected};
+pub(crate) use super::completeness_input::{Evidence, ProjectFacts};
 pub(crate) use super::context::RunContext;
 pub(crate) use super::error::TestrunError;
 pub(crate) use super::model::{

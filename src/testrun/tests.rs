@@ -11,8 +11,8 @@ use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use super::outcome::ProcessEnding;
 use super::reports::class_sources::ClassSources;
 use super::runners::{
-    AnyCommand, Bun, CargoTest, Ctest, Deno, Dotnet, Go, Gradle, Jest, Maven, Mocha, Nextest, Node,
-    Phpunit, Playwright, Pytest, Rspec, Vitest,
+    AnyCommand, Bun, CargoTest, Ctest, Deno, Django, Dotnet, Go, Gradle, Jest, Maven, Mocha,
+    Nextest, Node, Phpunit, Playwright, Pytest, Rspec, Unittest, Vitest,
 };
 use super::{Checker, Runner, Sources, text, verdict};
 
@@ -223,6 +223,30 @@ fn pytest_samples_match_snapshots() {
         ["t/test_ok.py", "t/test_sub.py"]
     );
     check_samples(&Pytest, &expected);
+}
+
+#[test]
+fn unittest_samples_match_snapshots() {
+    let mixed = (Failed, [2, 8, 1, 3, 1, 0, 2]);
+    let expected = [
+        ("mixed_3.13", mixed),
+        ("mixed_3.8", mixed),
+        ("exit_3.13", (Crashed, [0, 0, 0, 0, 0, 0, 2])),
+        ("none_3.13", (NoTests, [0; 7])),
+        ("hang_3.13", (TimedOut, [1, 0, 0, 0, 0, 0, 1])),
+    ];
+    check_samples(&Unittest, &expected);
+}
+
+#[test]
+fn django_samples_match_snapshots() {
+    let expected = [
+        ("mixed_5", (Failed, [1, 1, 0, 0, 0, 0, 0])),
+        ("mixed_4", (Failed, [1, 1, 0, 0, 0, 0, 0])),
+        ("checks_5", (ConfigError, [0; 7])),
+        ("settings_5", (ConfigError, [0; 7])),
+    ];
+    check_samples(&Django, &expected);
 }
 
 #[test]

@@ -9,6 +9,9 @@ use super::signs::{MAX_EXAMINED_NAMES, ProjectLevel, Sign, SignWeight};
 /// Directories of virtual environments.
 const VENVS: [&str; 3] = [".venv", "venv", "env"];
 
+/// Test files that are read at most, to find their framework.
+const MAX_READ_TESTS: usize = 20;
+
 /// Directories of tests.
 const TEST_DIRS: [&str; 2] = ["tests", "test"];
 
@@ -63,6 +66,52 @@ pub(crate) fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
     inside
         .find(|dir| holds(dir))
         .map(|dir| (SignWeight::Named, format!("{dir}/ holds tests of Python")))
+}
+
+/// Returns the sign of tests that use unittest's classes, and nothing of pytest.
+pub(crate) fn unittest_sign(level: &ProjectLevel<'_>) -> Sign {
+    let is_test =
+        |name: &str| name.starts_with("test") && Language::of(name) == Some(Language::Python);
+    let own = level.names.iter().filter(|name| is_test(name)).cloned();
+    let dirs = level.names.iter().filter(|name| !name.contains('.'));
+    let dirs =
+        dirs.take(MAX_EXAMINED_NAMES)
+            .flat_map(|name| match TEST_DIRS.contains(&name.as_str()) {
+                true => vec![name.clone()],
+                false if !is_project(level) => Vec::new(),
+                false => TEST_DIRS.map(|dir| format!("{name}/{dir}")).to_vec(),
+            });
+    let inner = dirs.flat_map(|dir| {
+        let names = level.tree.names(&level.dir.join(&dir)).unwrap_or_default();
+        names
+            .into_iter()
+            .filter(|name| is_test(name))
+            .map(move |name| format!("{dir}/{name}"))
+            .collect::<Vec<_>>()
+    });
+    let mut found = None;
+    for file in own.chain(inner).take(MAX_READ_TESTS) {
+        let text = level.tree.text(&level.dir.join(&file)).unwrap_or_default();
+        let mut imports = text.lines().map(str::trim_start);
+        if imports.any(|line| line.starts_with("import pytest") || line.starts_with("from pytest"))
+        {
+            return None;
+        }
+        if found.is_none()
+            && ["TestCase", "load_tests"]
+                .iter()
+                .any(|word| text.contains(word))
+        {
+            found = Some(file);
+        }
+    }
+    let file = found?;
+    let weight = if file.contains('/') && is_project(level) {
+        SignWeight::Named
+    } else {
+        SignWeight::Habit
+    };
+    Some((weight, format!("{file} uses unittest")))
 }
 
 /// Returns the Python of the nearest virtual environment; `None` if there is none.

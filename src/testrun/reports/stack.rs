@@ -10,7 +10,8 @@ use crate::model::Frame;
 const MAX_LIBRARY_FRAMES: usize = 1;
 
 /// Path parts of code outside the project.
-const LIBRARIES: [&str; 16] = [
+const LIBRARIES: [&str; 17] = [
+    "/replay_unittest.py",
     "/node_modules/",
     "node_modules/",
     "node:",

@@ -5,6 +5,7 @@ mod cargo_test;
 mod command;
 mod ctest;
 mod deno;
+mod django;
 mod dotnet;
 mod go;
 mod gradle;
@@ -19,6 +20,7 @@ mod pytest;
 mod rspec;
 #[cfg(test)]
 mod tests;
+mod unittest;
 mod vitest;
 
 use std::borrow::Cow;
@@ -28,16 +30,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
-    bun::Bun, cargo_test::CargoTest, ctest::Ctest, deno::Deno, dotnet::Dotnet, go::Go,
-    gradle::Gradle, jest::Jest, maven::Maven, mocha::Mocha, nextest::Nextest, node::Node,
-    phpunit::Phpunit, playwright::Playwright, pytest::Pytest, rspec::Rspec, vitest::Vitest,
+    bun::Bun, cargo_test::CargoTest, ctest::Ctest, deno::Deno, django::Django, dotnet::Dotnet,
+    go::Go, gradle::Gradle, jest::Jest, maven::Maven, mocha::Mocha, nextest::Nextest, node::Node,
+    phpunit::Phpunit, playwright::Playwright, pytest::Pytest, rspec::Rspec, unittest::Unittest,
+    vitest::Vitest,
 };
 use super::model::RunnerName;
 use super::runner::Runner;
 use super::tool::{ProjectTool, ToolKind};
 
 /// All runners. If a project has two for equal reasons, the first one is used.
-pub static RUNNERS: [&dyn Runner; 18] = [
+pub static RUNNERS: [&dyn Runner; 20] = [
     &vitest::Vitest,
     &jest::Jest,
     &mocha::Mocha,
@@ -49,6 +52,8 @@ pub static RUNNERS: [&dyn Runner; 18] = [
     &nextest::Nextest,
     &go::Go,
     &pytest::Pytest,
+    &unittest::Unittest,
+    &django::Django,
     &gradle::Gradle,
     &maven::Maven,
     &dotnet::Dotnet,

@@ -3,9 +3,8 @@
 mod hints;
 mod report;
 
-use replay_base::limits::MAX_RERUN_TESTS;
-use replay_base::text::glob::escape;
-
+use super::django::Django;
+use super::unittest::Unittest;
 use crate::prelude::*;
 
 const PLUGIN: Reporter = Reporter {
@@ -27,55 +26,53 @@ impl ProjectTool for Pytest {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        level
-            .sign_of_file("pytest.ini")
-            .or_else(|| level.section("pyproject.toml", "[tool.pytest"))
-            .or_else(|| level.section("setup.cfg", "[tool:pytest]"))
-            .or_else(|| level.section("tox.ini", "[pytest]"))
-            .or_else(|| python::default_test_sign(level))
+        configured(level).or_else(|| python::default_test_sign(level))
     }
 }
 
+/// Returns the sign of pytest's configuration.
+fn configured(level: &ProjectLevel<'_>) -> Sign {
+    level
+        .sign_of_file("pytest.ini")
+        .or_else(|| level.section("pyproject.toml", "[tool.pytest"))
+        .or_else(|| level.section("setup.cfg", "[tool:pytest]"))
+        .or_else(|| level.section("tox.ini", "[pytest]"))
+}
+
 impl Runner for Pytest {
+    /// Without a configuration of pytest, tests may be for another runner.
+    fn substitute(
+        &self,
+        context: &RunContext<'_>,
+        project: &Checked<Read>,
+    ) -> Result<Option<(&'static dyn Runner, &'static str)>, TestrunError> {
+        let (disk, dir) = (context.disk(), project.display_path());
+        let level = ProjectLevel::at(&disk, dir).filter(|level| configured(level).is_none());
+        let Some(level) = level else {
+            return Ok(None);
+        };
+        if Django.sign(&level).is_some() {
+            let why = "run by Django's test command (manage.py), since pytest is not configured";
+            return Ok(Some((&Django, why)));
+        }
+        if Unittest.sign(&level).is_none() || context.has_python_package(project, "pytest")? {
+            return Ok(None);
+        }
+        let why = "run by unittest, since pytest is neither configured nor installed";
+        Ok(Some((&Unittest, why)))
+    }
+
     fn has_reporter(&self) -> bool {
         true
     }
 
     /// Finds them by name and directory.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        let mut affected = AffectedTests::default();
-        for (file, is_there) in changes.of(project) {
-            if is_there && file.ends_with("conftest.py") {
-                let dir = file.parent().unwrap_or(project);
-                affected
-                    .targets
-                    .insert(NamedPath::whole(dir.to_path_buf(), true));
-            } else if is_there && Language::Python.is_test_name(file) {
-                affected
-                    .targets
-                    .insert(NamedPath::whole(file.clone(), false));
-            } else if let Some(glob) = named_after(file) {
-                affected.globs.push((glob, file.clone()));
-            } else {
-                affected.unknown.push(file.clone());
-            }
-        }
-        Some(affected)
+        Some(python_tests::affected(project, changes))
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
-        let mut plan = RunPlan::of(wanted);
-        plan.use_reporter(wanted, &PLUGIN);
-        // Keep compiled files and the plugin's cache out of the project.
-        plan.environment.push((
-            "PYTHONPYCACHEPREFIX",
-            format!("{}/python-cache", wanted.tmp),
-        ));
-        // Many images set this variable. An empty value disables it, so that the next run finds
-        // this run's compiled files.
-        plan.environment
-            .push(("PYTHONDONTWRITEBYTECODE", String::new()));
-        plan.python_path = Some(wanted.place.to_owned());
+        let mut plan = python_tests::plan(wanted, &PLUGIN);
         plan.add([
             "-p",
             "replay_pytest",
@@ -91,17 +88,7 @@ impl Runner for Pytest {
         if let Some(filter) = wanted.filter {
             plan.argv.push(format!("-k{filter}"));
         }
-        if let TestSelection::Failed(failed) = wanted.selection
-            && failed.len() <= MAX_RERUN_TESTS
-        {
-            // For a file that did not load, request the whole file.
-            let id = |test: &FailedTest| {
-                safe([&[test.file.clone()][..], &test.names].concat().join("::"))
-            };
-            plan.argv.extend(failed.iter().map(id));
-        } else {
-            plan.argv.extend(paths(wanted, PathStyle::Exact));
-        }
+        plan.add(python_tests::targets(wanted));
         Ok(plan)
     }
 
@@ -120,42 +107,10 @@ impl Runner for Pytest {
         targets: &[&'t NamedPath],
         results: &TestResults,
     ) -> Vec<&'t NamedPath> {
-        // pytest does not name the tests of a file that a filter deselects.
-        not_collected(evidence, targets, results, |target| {
-            target.part.is_empty()
-                || evidence.is_filtered
-                || has_run(&target.below(evidence.project), results)
-        })
+        python_tests::missed(evidence, targets, results)
     }
 
     fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {
         hints::hint(context, report)
     }
-}
-
-/// Returns true if a test with this node id ran: the test, one of its parameters, or one of a
-/// class.
-fn has_run(id: &str, results: &TestResults) -> bool {
-    let is_of = |test: &str| {
-        test.strip_prefix(id)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('[') || rest.starts_with("::"))
-    };
-    results.tests.iter().any(|test| is_of(&test.id))
-        || results.unfinished.iter().any(|test| is_of(test))
-}
-
-/// Returns the glob for tests named after a source file; `None` for other files.
-fn named_after(file: &Path) -> Option<String> {
-    let name = file.file_name()?.to_str()?;
-    let stem = name
-        .strip_suffix(".py")
-        .filter(|_| !Language::Python.is_test_name(file) && name != "conftest.py")?;
-    // Tests of a package have the name of the package.
-    let package = || {
-        file.parent()
-            .and_then(Path::file_name)
-            .and_then(|name| name.to_str())
-    };
-    let stem = escape(package().filter(|_| stem == "__init__").unwrap_or(stem));
-    Some(format!("**/{{test_{stem},{stem}_test,test_{stem}_*}}.py"))
 }

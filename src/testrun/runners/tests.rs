@@ -122,6 +122,20 @@ fn jest_command_has_paths_not_patterns() {
 }
 
 #[test]
+fn unittest_and_django_commands_name_node_ids() {
+    let again = TestSelection::Failed(vec![failed("tests/test_a.py", &["T", "test_y"])]);
+    let tox = [("/w/tox.ini", "python -m unittest discover -v -s tests\n")];
+    assert_eq!(
+        argv_in(&Unittest, &tox, &again, Some("a b")),
+        "x -s tests -ka b tests/test_a.py::T::test_y"
+    );
+    assert_eq!(
+        argv(&Django, &again, None),
+        "x test --noinput --testrunner=replay_unittest.DjangoRunner tests/test_a.py::T::test_y"
+    );
+}
+
+#[test]
 fn pytest_command_keeps_project_unchanged() {
     const START: &str = "x -p replay_pytest --continue-on-collection-errors --color=no -o cache_dir=/tmp/r/pytest-cache --rootdir=/w";
     let part = TestSelection::Targets(vec![NamedPath {

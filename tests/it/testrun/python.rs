@@ -461,3 +461,54 @@ fn identical_failures_are_reported_once() {
         all.text()
     );
 }
+
+#[test]
+fn project_of_unittest_is_run_without_pytest() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/setup.py", "")
+        .file("work/tests/__init__.py", "")
+        .file(
+            "work/tests/test_a.py",
+            "import unittest\n\nclass A(unittest.TestCase):\n    pass\n",
+        );
+    let event = |event: &str, more: Value| {
+        let mut event = json!({"event": event});
+        event
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        format!("{event}\n")
+    };
+    let id = json!({"id": "tests/test_a.py::A::test_x", "file": "tests/test_a.py"});
+    let mut failed = id.clone();
+    failed["state"] = json!("failed");
+    tree.file(
+        "work/events",
+        event("run_start", json!({"version": "3.13.0"}))
+            + &event("collected", json!({"tests": 1}))
+            + &event("test_start", id)
+            + &event("test", failed)
+            + &event("end", json!({"passed": false})),
+    );
+    // This Python has no pytest.
+    fake_python(
+        &tree,
+        "if [ \"$1\" = -c ]; then exit 1; fi\ncat events >>\"$REPLAY_TEST_REPORT\"\nexit 1",
+    );
+    let reply = server.call("run_tests", json!({}));
+    assert_eq!(counts(&reply), ("failed".to_owned(), [0, 1, 0]));
+    let notes = "[pytest: tests/ holds tests of Python]\n\
+        [there is also `runner: \"unittest\"` (tests/test_a.py uses unittest)]\n\
+        [run by unittest, since pytest is neither configured nor installed]";
+    assert!(reply.text().contains(notes), "{}", reply.text());
+    server.call("run_tests", json!({"rerunFailed": true}));
+    assert_eq!(
+        tree.read("work/arguments"),
+        "-m\nreplay_unittest\ntests/test_a.py::A::test_x\n"
+    );
+    // With a configuration, pytest runs these tests.
+    tree.file("work/pytest.ini", "[pytest]\n");
+    server.call("run_tests", json!({}));
+    assert!(tree.read("work/arguments").starts_with("-m\npytest\n"));
+}

@@ -1,13 +1,10 @@
-//! Missing parts of a pytest run, according to its messages: a plugin, or the project on Python's
-//! path.
+//! Missing plugins of a pytest run, according to its messages.
 
-use std::path::Path;
+use replay_base::text::escape::show;
 
-use replay_base::text::escape::{show, show_path};
-
+use crate::by_language::python_modules::module_hint;
 use crate::context::RunContext;
 use crate::model::{TestReport, TestStatus};
-use crate::project::disk::ProjectTree as _;
 
 /// Options of plugins, by prefix.
 const PLUGINS: [(&str, &str); 8] = [
@@ -35,7 +32,11 @@ pub(super) fn hint(context: &RunContext<'_>, report: &TestReport) -> Option<Stri
             return Some(plugin_hint(context, report, options));
         }
     }
-    module_hint(context, report)
+    module_hint(
+        context,
+        report,
+        Some(("set pytest's `pythonpath` to", "(pytest 7 and newer), or ")),
+    )
 }
 
 fn unknown_options(message: &str) -> Option<&str> {
@@ -70,55 +71,6 @@ fn plugin_of(options: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the hint for a missing module that is a part of the project.
-fn module_hint(context: &RunContext<'_>, report: &TestReport) -> Option<String> {
-    let of_files = report.file_errors.iter().map(|error| &error.message);
-    let of_tests = report
-        .failures
-        .iter()
-        .flat_map(|case| &case.errors)
-        .map(|error| &error.message);
-    let of_run = report.run_errors.iter().map(|error| &error.message);
-    let module = of_files
-        .chain(of_run)
-        .chain(of_tests)
-        .find_map(|message| missing_module(message))?;
-    let project = Path::new(&report.runner.cwd);
-    let is_there = |dir: &Path| context.disk().names(&dir.join(module)).is_some();
-    let install = || context.python_install_step(project, &report.runner.command, "-e .");
-    for place in ["src", "."] {
-        if is_there(&project.join(place)) {
-            let shown = if place == "." {
-                module.to_owned()
-            } else {
-                format!("{place}/{module}")
-            };
-            return Some(format!(
-                "`{shown}` exists, but its directory is not in sys.path: set pytest's \
-                 `pythonpath` to `{place}` (pytest 7 and newer), or install the project: {}",
-                install()
-            ));
-        }
-    }
-    let above = project
-        .ancestors()
-        .skip(1)
-        .take_while(|dir| context.disk().names(dir).is_some())
-        .find(|dir| is_there(dir))?;
-    Some(format!(
-        "`{module}` is in `{0}`: if the tests must run there, give `{0}` as `cwd`",
-        show_path(above)
-    ))
-}
-
-/// Returns the whole package that an import did not find. A missing submodule of a package does not
-/// count.
-fn missing_module(message: &str) -> Option<&str> {
-    let (_, rest) = message.split_once("No module named '")?;
-    let name = rest.split('\'').next()?;
-    (!name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')).then_some(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,20 +90,6 @@ mod tests {
                 None,
                 Some("pytest-rerunfailures")
             ]
-        );
-    }
-
-    #[test]
-    fn missing_module_is_reported_for_whole_packages() {
-        let of = |name: &str| {
-            missing_module(&format!(
-                "E   ModuleNotFoundError: No module named '{name}'"
-            ))
-            .map(str::to_owned)
-        };
-        assert_eq!(
-            ["humanize", "a.b", "../etc", ""].map(of),
-            [Some("humanize".to_owned()), None, None, None]
         );
     }
 }

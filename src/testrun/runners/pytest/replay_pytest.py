@@ -1,50 +1,25 @@
 """pytest plugin (pytest 6 and newer, Python 3.8 and newer) that reports a run as JSON lines.
 
-Writes the events of src/testrun/reports/events.rs to the file in REPLAY_TEST_REPORT.
-
-Under xdist only the controlling process writes; it gets the reports of the workers. Processes
-forked by a test do not write. SIGTERM ends a run at its timeout: each process then writes its
-stack to stderr.
+Writes the events of src/testrun/reports/events.rs to the file in REPLAY_TEST_REPORT. Under xdist
+only the controlling process writes; it gets the reports of the workers.
 """
 
-import faulthandler
 import fnmatch
-import itertools
-import json
 import os
-import signal
-import sys
-import threading
-import traceback
 
 import pytest
+from replay_events import MAX_FRAMES, MAX_UNREACHED, EventFile, cut, describe, held_threads, keep_end, related_errors
 
-MAX_TEXT = 16384
 MAX_ERRORS = 5
-MAX_FRAMES = 20
-MAX_RELATED = 10
-MAX_HELD = 5
 MAX_IGNORED = 20
 # pytest's default test files and ignored directories.
 USUAL_FILES = ("test_*.py", "*_test.py")
 USUAL_CLOSED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 MAX_LEAKS = 20
-MAX_UNREACHED = 100
 # pytest 6.2 and newer warn of exceptions in threads. The test still passes, unless the project
 # turns warnings into errors. Exceptions in finalizers are excluded: they are rarely a fault of the
 # tested code, and come at random times.
 LEAKS = ("PytestUnhandledThreadExceptionWarning",)
-# Beyond this limit only names and outcomes are written.
-MAX_DETAIL_CHARS = 32 * 1024 * 1024
-
-
-def _cut(text):
-    text = str(text)
-    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT]
-
-
-def _end(text):
-    return text if len(text) <= MAX_TEXT else text[-MAX_TEXT:]
 
 
 def _frames(longrepr):
@@ -59,60 +34,14 @@ def _frames(longrepr):
     return found[:MAX_FRAMES]
 
 
-def _places(walked):
-    """Returns the places of frames: for a traceback innermost first, for a thread in stack
-    order."""
-    return [{"file": frame.f_code.co_filename, "line": line} for frame, line in itertools.islice(walked, MAX_FRAMES)]
-
-
-def _told(error, lead=""):
-    """Describes an exception in one line, with its places."""
-    try:
-        words = str(error)
-    except Exception:
-        words = ""
-    name = lead + type(error).__name__
-    stack = list(traceback.walk_tb(error.__traceback__))[::-1]
-    return {"message": _cut(f"{name}: {words}" if words else name), "stack": _places(stack)}
-
-
-def _related(error):
-    """Returns the causes of an exception, and the members of a group."""
-    found, seen, queue = [], {id(error)}, [error]
-    while queue and len(found) < MAX_RELATED:
-        one = queue.pop(0)
-        handled = None if one.__suppress_context__ else one.__context__
-        named = [("caused by ", one.__cause__), ("while handling ", None if one.__cause__ else handled)]
-        members = getattr(one, "exceptions", None)
-        named += [("in it ", member) for member in (members if isinstance(members, tuple) else ())]
-        for lead, other in named:
-            if isinstance(other, BaseException) and id(other) not in seen:
-                seen.add(id(other))
-                queue.append(other)
-                found.append(_told(other, lead))
-    return found[:MAX_RELATED]
-
-
-def _held():
-    """Returns the threads that Python waits for at its end."""
-    frames, own = sys._current_frames(), threading.current_thread()
-    found = []
-    for thread in threading.enumerate():
-        if thread is not own and not thread.daemon and thread.is_alive():
-            frame = frames.get(thread.ident)
-            stack = _places(traceback.walk_stack(frame)) if frame else []
-            found.append({"message": _cut(f"the thread `{thread.name}`"), "stack": stack})
-    return found[:MAX_HELD]
-
-
 def _failure(longrepr):
     """Describes what pytest shows of an error."""
     crash = getattr(longrepr, "reprcrash", None)
     if crash is None:
         # A skip is (path, line, reason). Collection errors and the death of a worker are text.
-        return {"message": _cut(longrepr[-1] if isinstance(longrepr, tuple) else longrepr)}
+        return {"message": cut(longrepr[-1] if isinstance(longrepr, tuple) else longrepr)}
     place = {"file": str(crash.path), "line": crash.lineno}
-    return {"message": _cut(crash.message), "line": crash.lineno, "stack": _frames(longrepr) or [place]}
+    return {"message": cut(crash.message), "line": crash.lineno, "stack": _frames(longrepr) or [place]}
 
 
 def _error(report, subtest):
@@ -138,7 +67,7 @@ def _subtest(report):
     named = [str(getattr(context, "msg", None) or "")]
     # pytest 9 passes representations of the values, as text.
     named += ["{}={}".format(*pair) for pair in kwargs.items()]
-    return _cut(" ".join(part for part in named if part))
+    return cut(" ".join(part for part in named if part))
 
 
 class RunningTest:
@@ -174,7 +103,7 @@ class RunningTest:
             if len(self.errors) < MAX_ERRORS:
                 self.errors += [_error(report, subtest), *getattr(report, "replay_related", [])]
             output = {"stdout": report.capstdout, "stderr": report.capstderr + report.caplog}
-            self.output.update((name, _end(text)) for name, text in output.items() if text.strip())
+            self.output.update((name, keep_end(text)) for name, text in output.items() if text.strip())
         elif report.skipped and subtest is None and not has_failed:
             is_expected = getattr(report, "wasxfail", None) is not None
             self.state = "expected_failure" if is_expected else "skipped"
@@ -192,26 +121,14 @@ class RunningTest:
         return {**self.name, **test, **self.output}
 
 
-class Writer:
+class Writer(EventFile):
     def __init__(self, path, observer):
+        super().__init__(path)
         self.observer = observer
-        self.file = open(path, "a", encoding="utf-8", errors="replace")
-        self.written = 0
         self.leaks = 0
         self.begun = set()
         self.running = {}
         self.broken = set()
-        self.process = os.getpid()
-
-    def write(self, event, **fields):
-        if os.getpid() != self.process:
-            return
-        if self.written > MAX_DETAIL_CHARS and event == "test":
-            fields = {key: value for key, value in fields.items() if key not in ("errors", "stdout", "stderr")}
-        line = json.dumps({"event": event, **fields}) + "\n"
-        self.written += len(line)
-        self.file.write(line)
-        self.file.flush()
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session):
@@ -244,13 +161,13 @@ class Writer:
         elif report.skipped:
             # `importorskip`, or `skip` with allow_module_level: the skipped tests are unknown.
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-            self.write("file_skipped", file=file, reason=_cut(reason))
+            self.write("file_skipped", file=file, reason=cut(reason))
 
     def pytest_warning_recorded(self, warning_message, when, nodeid):
         name = warning_message.category.__name__
         if name in LEAKS and self.leaks < MAX_LEAKS:
             self.leaks += 1
-            self.write("leak", test=nodeid or "", type=name, message=_cut(warning_message.message))
+            self.write("leak", test=nodeid or "", type=name, message=cut(warning_message.message))
 
     def pytest_runtest_logstart(self, nodeid, location):
         self.begun.add(nodeid)
@@ -267,7 +184,7 @@ class Writer:
             self.write("test", **test.result())
 
     def pytest_internalerror(self, excinfo):
-        self.write("run_error", kind="error outside the tests", **_told(excinfo.value))
+        self.write("run_error", kind="error outside the tests", **describe(excinfo.value))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
@@ -280,7 +197,7 @@ class Writer:
         names = [nodeid if nodeid.split("::")[0] in begun else nodeid.split("::")[0] for nodeid in left]
         if names and begun:
             self.write("unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
-        held = _held()
+        held = held_threads()
         if held:
             self.write("held", errors=held)
         self.write("end", passed=int(exitstatus) == 0)
@@ -300,7 +217,7 @@ def _options(config):
     ):
         value = getattr(config.option, name, None)
         if value and not (asked and name == "keyword"):
-            found += [flag + _cut(one) for one in ([value] if isinstance(value, str) else value)]
+            found += [flag + cut(one) for one in ([value] if isinstance(value, str) else value)]
     for name, flag in (
         ("lf", "--last-failed"),
         ("stepwise", "--stepwise"),
@@ -388,7 +305,7 @@ class Observer:
         """Returns the project's own settings for directories and names of test files."""
         found = []
         for name, usual in (("testpaths", ()), ("norecursedirs", USUAL_CLOSED), ("python_files", USUAL_FILES)):
-            found += [f"{name}: {_cut(one)}" for one in self.config.getini(name) if one not in usual]
+            found += [f"{name}: {cut(one)}" for one in self.config.getini(name) if one not in usual]
         return found[:MAX_IGNORED]
 
     def pytest_runtest_protocol(self, item):
@@ -397,7 +314,7 @@ class Observer:
     def pytest_assertrepr_compare(self, op, left, right):
         if op == "==":
             try:
-                self.compare = [_cut(repr(left)), _cut(repr(right))]
+                self.compare = [cut(repr(left)), cut(repr(right))]
             except Exception:
                 self.compare = None
 
@@ -407,16 +324,11 @@ class Observer:
         report = outcome.get_result()
         if call.excinfo is not None and report.failed:
             report.replay_type = call.excinfo.typename
-            report.replay_related = _related(call.excinfo.value)
+            report.replay_related = related_errors(call.excinfo.value)
             # A comparison may be left over from an assertion that was caught.
             if self.compare is not None and call.excinfo.typename == "AssertionError":
                 report.replay_compare = self.compare
         self.compare = None
-
-
-# stderr is still the process's own here: pytest replaces it later.
-faulthandler.register(signal.SIGTERM, file=os.dup(2), all_threads=False, chain=True)
-os.register_at_fork(after_in_child=lambda: faulthandler.unregister(signal.SIGTERM))
 
 
 def _measure_nothing(options):

@@ -9,21 +9,7 @@ const STYLE: EventStyle = EventStyle {
 };
 
 pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-    let mut reader = event_reader::read(sources, bound, &STYLE);
-    let collector = &mut reader.collector;
-    let stderr = String::from_utf8_lossy(sources.stderr);
-    // After the end of the tests `held` has more details.
-    let ended_at = python_text::ended_at(&stderr).filter(|_| !collector.results.ended);
-    for frames in ended_at
-        .filter(|frames| frames.iter().any(|frame| !stack::is_library(&frame.file)))
-        .collect::<Vec<_>>()
-    {
-        collector.run_error(Some("asked to end"), "what ran then", frames);
-    }
-    if let Some((why, frames)) = python_text::fatal_error(&stderr) {
-        collector.run_error(Some("Fatal Python error"), why, frames);
-    }
-    reader.finish()
+    python_tests::parse(sources, bound, &STYLE)
 }
 
 /// Returns the error of a file that was not loaded; its message is a traceback.

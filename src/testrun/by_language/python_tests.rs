@@ -1,0 +1,133 @@
+//! pytest, unittest and Django: the command, the selection by node ids, and the events of the bundled
+//! reporters.
+
+use std::path::Path;
+
+use replay_base::cancel::Bound;
+use replay_base::limits::MAX_RERUN_TESTS;
+use replay_base::text::glob::escape;
+
+use crate::changes::{AffectedTests, GitChanges};
+use crate::command::{PathStyle, Reporter, RunInputs, RunPlan, paths, safe};
+use crate::completeness_input::{Evidence, not_collected};
+use crate::project::files::NamedPath;
+use crate::project::language::Language;
+use crate::reports::event_reader::{self, EventStyle};
+use crate::reports::results::{Sources, TestResults};
+use crate::reports::{python_text, stack};
+use crate::selection::{FailedTest, TestSelection};
+
+/// Starts the plan of a run with a bundled reporter.
+pub(crate) fn plan(wanted: &RunInputs<'_>, reporter: &Reporter) -> RunPlan {
+    let mut plan = RunPlan::of(wanted);
+    plan.use_reporter(wanted, reporter);
+    let shared = include_str!("python_tests/replay_events.py");
+    plan.files.push(("replay_events.py", shared.to_owned()));
+    // Keep compiled files out of the project.
+    plan.environment.push((
+        "PYTHONPYCACHEPREFIX",
+        format!("{}/python-cache", wanted.tmp),
+    ));
+    // Many images set this variable. An empty value disables it, so that the next run finds this
+    // run's compiled files.
+    plan.environment
+        .push(("PYTHONDONTWRITEBYTECODE", String::new()));
+    plan.python_path = Some(wanted.place.to_owned());
+    plan
+}
+
+/// Returns the selected files, directories and node ids as arguments.
+pub(crate) fn targets(wanted: &RunInputs<'_>) -> Vec<String> {
+    match wanted.selection {
+        TestSelection::Failed(failed) if failed.len() <= MAX_RERUN_TESTS => {
+            // For a file that did not load, request the whole file.
+            let id = |test: &FailedTest| {
+                safe([&[test.file.clone()][..], &test.names].concat().join("::"))
+            };
+            failed.iter().map(id).collect()
+        }
+        _ => paths(wanted, PathStyle::Exact),
+    }
+}
+
+/// Returns the tests that changes affect, by name and directory.
+pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
+    let mut affected = AffectedTests::default();
+    for (file, is_there) in changes.of(project) {
+        if is_there && file.ends_with("conftest.py") {
+            let dir = file.parent().unwrap_or(project);
+            affected
+                .targets
+                .insert(NamedPath::whole(dir.to_path_buf(), true));
+        } else if is_there && Language::Python.is_test_name(file) {
+            affected
+                .targets
+                .insert(NamedPath::whole(file.clone(), false));
+        } else if let Some(glob) = named_after(file) {
+            affected.globs.push((glob, file.clone()));
+        } else {
+            affected.unknown.push(file.clone());
+        }
+    }
+    affected
+}
+
+/// Reads the events of a run, and what Python itself writes at a timeout or a crash.
+pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>, style: &EventStyle) -> TestResults {
+    let mut reader = event_reader::read(sources, bound, style);
+    let collector = &mut reader.collector;
+    let stderr = String::from_utf8_lossy(sources.stderr);
+    // After the end of the tests `held` has more details.
+    let ended_at = python_text::ended_at(&stderr).filter(|_| !collector.results.ended);
+    for frames in ended_at
+        .filter(|frames| frames.iter().any(|frame| !stack::is_library(&frame.file)))
+        .collect::<Vec<_>>()
+    {
+        collector.run_error(Some("asked to end"), "what ran then", frames);
+    }
+    if let Some((why, frames)) = python_text::fatal_error(&stderr) {
+        collector.run_error(Some("Fatal Python error"), why, frames);
+    }
+    reader.finish()
+}
+
+/// Returns the named targets that did not run.
+pub(crate) fn missed<'t>(
+    evidence: &Evidence<'_>,
+    targets: &[&'t NamedPath],
+    results: &TestResults,
+) -> Vec<&'t NamedPath> {
+    // The tests of a file that a filter deselects are not named.
+    not_collected(evidence, targets, results, |target| {
+        target.part.is_empty()
+            || evidence.is_filtered
+            || has_run(&target.below(evidence.project), results)
+    })
+}
+
+/// Returns true if a test with this node id ran: the test, one of its parameters, or one of a
+/// class.
+fn has_run(id: &str, results: &TestResults) -> bool {
+    let is_of = |test: &str| {
+        test.strip_prefix(id)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('[') || rest.starts_with("::"))
+    };
+    results.tests.iter().any(|test| is_of(&test.id))
+        || results.unfinished.iter().any(|test| is_of(test))
+}
+
+/// Returns the glob for tests named after a source file; `None` for other files.
+fn named_after(file: &Path) -> Option<String> {
+    let name = file.file_name()?.to_str()?;
+    let stem = name
+        .strip_suffix(".py")
+        .filter(|_| !Language::Python.is_test_name(file) && name != "conftest.py")?;
+    // Tests of a package have the name of the package.
+    let package = || {
+        file.parent()
+            .and_then(Path::file_name)
+            .and_then(|name| name.to_str())
+    };
+    let stem = escape(package().filter(|_| stem == "__init__").unwrap_or(stem));
+    Some(format!("**/{{test_{stem},{stem}_test,test_{stem}_*}}.py"))
+}
