@@ -18,7 +18,7 @@ use tool_info::is_zero;
 pub use tool_info::{Scope, ToolInfo};
 
 /// Name of a runner; `runners` lists all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct RunnerName(pub &'static str);
 
 /// Tag that distinguishes a test run from a type check.

@@ -130,7 +130,8 @@ impl Tool for RunTests {
 fn screenshot(context: &Context<'_>, report: &TestReport) -> Option<Content> {
     const MAX_BYTES: u64 = 512 * 1024;
     let mut paths = report.failures.iter().flat_map(|case| &case.attachments);
-    let path = Path::new(&report.runner.cwd).join(paths.find(|path| path.ends_with(".png"))?);
+    let is_png = |path: &&String| Path::new(path).extension() == Some("png".as_ref());
+    let path = Path::new(&report.runner.cwd).join(paths.find(is_png)?);
     let file = context.services.policy.probe(path).ok()?;
     let bytes = fs::read_all(&file, MAX_BYTES).ok()?;
     bytes.starts_with(b"\x89PNG").then(|| Content::Image {

@@ -46,7 +46,11 @@ pub(crate) fn targets(wanted: &RunInputs<'_>) -> Vec<String> {
             };
             failed.iter().map(id).collect()
         }
-        _ => paths(wanted, PathStyle::Exact),
+        // No argument may hold a NUL.
+        _ => paths(wanted, PathStyle::Exact)
+            .into_iter()
+            .map(|path| path.replace('\0', "\\x00"))
+            .collect(),
     }
 }
 
@@ -108,12 +112,28 @@ pub(crate) fn missed<'t>(
 /// Returns true if a test with this node id ran: the test, one of its parameters, or one of a
 /// class.
 fn has_run(id: &str, results: &TestResults) -> bool {
+    let id = ascii_id(id);
     let is_of = |test: &str| {
-        test.strip_prefix(id)
+        ascii_id(test)
+            .strip_prefix(&id)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('[') || rest.starts_with("::"))
     };
     results.tests.iter().any(|test| is_of(&test.id))
         || results.unfinished.iter().any(|test| is_of(test))
+}
+
+/// Returns a node id with its parameters as pytest writes them unless the project disables it: ASCII,
+/// without control characters.
+fn ascii_id(id: &str) -> String {
+    let (name, parameters) = id.split_at(id.find('[').unwrap_or(id.len()));
+    let escaped = parameters.chars().map(|next| match (next, next as u32) {
+        (' '..='~', _) => next.to_string(),
+        ('\t' | '\n' | '\r', _) => next.escape_default().to_string(),
+        (_, code @ 0..=0xff) => format!("\\x{code:02x}"),
+        (_, code @ 0..=0xffff) => format!("\\u{code:04x}"),
+        (_, code) => format!("\\U{code:08x}"),
+    });
+    [name.to_owned()].into_iter().chain(escaped).collect()
 }
 
 /// Returns the glob for tests named after a source file; `None` for other files.
@@ -130,4 +150,25 @@ fn named_after(file: &Path) -> Option<String> {
     };
     let stem = escape(package().filter(|_| stem == "__init__").unwrap_or(stem));
     Some(format!("**/{{test_{stem},{stem}_test,test_{stem}_*}}.py"))
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn parameters_of_node_id_are_escaped_as_pytest_does() {
+        let ids = ["t_ü.py::t[ü b]", "t[a[0]-日\t\0]", "t[😀\\x]", "t.py::t_ü"];
+        assert_eq!(
+            ids.map(ascii_id),
+            [
+                r"t_ü.py::t[\xfc b]",
+                r"t[a[0]-\u65e5\t\x00]",
+                r"t[\U0001f600\x]",
+                "t.py::t_ü"
+            ]
+        );
+    }
 }

@@ -12,18 +12,13 @@ mod pyright;
 mod tests;
 mod tsc;
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
 #[cfg(test)]
 pub(crate) use self::{
     cargo_check::CargoCheck, deno_check::DenoCheck, dotnet::DotnetBuild, eslint::Eslint,
     go_vet::GoVet, maven::MavenCompile, mypy::Mypy, pyright::Pyright, tsc::Tsc,
 };
 use super::checker::Checker;
-use super::model::CheckerName;
-use super::tool::{ProjectTool, ToolKind};
+use super::tool::ToolKind;
 
 /// All checkers. If a project has two for equal reasons, the first one is used.
 pub static CHECKERS: [&dyn Checker; 9] = [
@@ -41,15 +36,5 @@ pub static CHECKERS: [&dyn Checker; 9] = [
 impl ToolKind for dyn Checker {
     fn all() -> &'static [&'static Self] {
         &CHECKERS
-    }
-}
-
-impl JsonSchema for CheckerName {
-    fn schema_name() -> Cow<'static, str> {
-        "Checker".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": CHECKERS.map(ProjectTool::name) })
     }
 }

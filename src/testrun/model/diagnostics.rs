@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::tool_info::{Scope, ToolInfo, is_zero};
 
 /// Name of a checker; `checkers` lists all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct CheckerName(pub &'static str);
 
 /// Tag that distinguishes a type check from a test run.

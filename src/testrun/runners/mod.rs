@@ -23,10 +23,6 @@ mod tests;
 mod unittest;
 mod vitest;
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
 pub(crate) use self::command::AnyCommand;
 #[cfg(test)]
 pub(crate) use self::{
@@ -37,7 +33,7 @@ pub(crate) use self::{
 };
 use super::model::RunnerName;
 use super::runner::Runner;
-use super::tool::{ProjectTool, ToolKind};
+use super::tool::ToolKind;
 
 /// All runners. If a project has two for equal reasons, the first one is used.
 pub static RUNNERS: [&dyn Runner; 20] = [
@@ -72,14 +68,4 @@ impl ToolKind for dyn Runner {
 /// Returns the runner of this name.
 pub(crate) fn runner_by_name(name: RunnerName) -> Option<&'static dyn Runner> {
     RUNNERS.into_iter().find(|runner| runner.id() == name)
-}
-
-impl JsonSchema for RunnerName {
-    fn schema_name() -> Cow<'static, str> {
-        "TestRunner".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": RUNNERS.map(ProjectTool::name) })
-    }
 }

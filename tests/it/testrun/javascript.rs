@@ -22,7 +22,11 @@ fn stub(tree: &Tree, program: &str, script: &str, test: &Value) {
 /// Returns the arguments of the stub without the paths of reporters and configurations.
 fn arguments(tree: &Tree) -> Vec<String> {
     let text = tree.read("work/node_modules/arguments");
-    let is_own = |word: &&str| !word.ends_with(".cjs") && !word.contains("reporter");
+    let is_own = |word: &&str| {
+        !word.contains("/replay-exit")
+            && !word.contains("/replay-mocharc")
+            && !word.contains("reporter")
+    };
     text.lines().filter(is_own).map(str::to_owned).collect()
 }
 

@@ -4,8 +4,10 @@ Writes the events of src/testrun/reports/events.rs to the file in REPLAY_TEST_RE
 only the controlling process writes; it gets the reports of the workers.
 """
 
+import difflib
 import fnmatch
 import os
+import re
 
 import pytest
 from replay_events import MAX_FRAMES, MAX_UNREACHED, EventFile, cut, describe, held_threads, keep_end, related_errors
@@ -16,6 +18,7 @@ MAX_IGNORED = 20
 USUAL_FILES = ("test_*.py", "*_test.py")
 USUAL_CLOSED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 MAX_LEAKS = 20
+MAX_NEAR = 3
 # pytest 6.2 and newer warn of exceptions in threads. The test still passes, unless the project
 # turns warnings into errors. Exceptions in finalizers are excluded: they are rarely a fault of the
 # tested code, and come at random times.
@@ -144,13 +147,22 @@ class Writer(EventFile):
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node, error):
-        self.left_out(getattr(node, "workeroutput", {}).get("replay_left_out") or {})
+        output = getattr(node, "workeroutput", None) or {}
+        self.left_out(output.get("replay_left_out") or {})
+        self.write_unknown(output.get("replay_unknown") or ())
 
     def left_out(self, found):
         if found.get("tests"):
             self.write("deselected", tests=found["tests"], files=found["files"])
         if found.get("dropped") or found.get("count"):
             self.write("omitted", tests=found["dropped"], paths=found["ignored"], count=found["count"])
+
+    def write_unknown(self, messages):
+        # Every worker of xdist reports them.
+        for message in dict.fromkeys(messages):
+            if message not in self.broken:
+                self.broken.add(message)
+                self.write("run_error", kind="no such test", message=message)
 
     def pytest_collectreport(self, report):
         file = report.nodeid.split("::")[0]
@@ -197,6 +209,7 @@ class Writer(EventFile):
         names = [nodeid if nodeid.split("::")[0] in begun else nodeid.split("::")[0] for nodeid in left]
         if names and begun:
             self.write("unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
+        self.write_unknown(self.observer.unknown(session.config.args, exitstatus))
         held = held_threads()
         if held:
             self.write("held", errors=held)
@@ -241,6 +254,8 @@ class Observer:
         # Set in a worker of xdist.
         self.output = getattr(config, "workeroutput", None)
         self.deselected, self.files, self.dropped, self.ignored = 0, set(), 0, set()
+        # Ids of collected tests and classes.
+        self.known = set()
 
     def left_out(self):
         """Returns the tests that will not run and that no other event reports."""
@@ -252,6 +267,27 @@ class Observer:
             "ignored": ignored[:MAX_IGNORED],
             "count": len(ignored),
         }
+
+    def unknown(self, args, exitstatus):
+        """Returns the requested tests that do not exist, each with the nearest ids."""
+        found = []
+        for asked in args if exitstatus == pytest.ExitCode.USAGE_ERROR else ():
+            file, _, name = asked.partition("::")
+            of_file = [nodeid for nodeid in self.known if nodeid.startswith(file + "::")]
+            if name and of_file and asked not in of_file:
+                near = difflib.get_close_matches(asked, sorted(of_file), MAX_NEAR, 0.0)
+                found.append(cut(f"{asked}; did you mean {', '.join(near)}?"))
+        return found
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_make_collect_report(self):
+        outcome = yield
+        self.known.update(node.nodeid for node in getattr(outcome.get_result(), "result", None) or ())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        if self.output is not None:
+            self.output["replay_unknown"] = self.unknown(session.config.args, exitstatus)
 
     def pytest_deselected(self, items):
         self.deselected += len(items)
@@ -345,7 +381,16 @@ def pytest_load_initial_conftests(early_config):
     yield
 
 
+def _escaped(asked):
+    """Returns a node id with the parameters as pytest writes them: ASCII, without control
+    characters."""
+    start = (asked + "[").index("[")
+    return asked[:start] + re.sub(r"[^ -~]", lambda found: found[0].encode("unicode_escape").decode(), asked[start:])
+
+
 def pytest_configure(config):
+    if not config.getini("disable_test_id_escaping_and_forfeit_all_rights_to_community_support"):
+        config.args[:] = [_escaped(asked) if "::" in asked else asked for asked in config.args]
     # Workers of xdist inherit these options.
     _measure_nothing(config.option)
     observer = Observer(config)
