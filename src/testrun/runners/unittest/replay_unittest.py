@@ -11,6 +11,7 @@ part of a test's id is the file that loads it, even if the test is inherited.
 import argparse
 import faulthandler
 import fnmatch
+import functools
 import inspect
 import io
 import os
@@ -58,9 +59,15 @@ def _record(name):
     return recorder
 
 
+@functools.lru_cache(None)
 def _below_root(path):
     path = os.path.abspath(path)
     return path[len(ROOT) + 1 :] if path.startswith(ROOT + os.sep) else path
+
+
+@functools.lru_cache(None)
+def _is_there(path):
+    return os.path.isfile(path)
 
 
 def _leaves(suite):
@@ -167,7 +174,7 @@ class RunningTest:
         code = getattr(inspect.unwrap(method), "__code__", None)
         file = docs.filename if docs else code.co_filename if code else test.replay_file
         self.line = (docs.lineno or 0) + 1 if docs else code and code.co_firstlineno
-        self.name = {"id": _id(test), "file": _below_root(file) if os.path.isfile(file) else test.replay_file}
+        self.name = {"id": _id(test), "file": _below_root(file) if _is_there(file) else test.replay_file}
 
     def add(self, state, errors):
         if self.state not in ("failed", "errored"):
