@@ -117,7 +117,8 @@ pub(crate) fn test_script(
         let manifest: Value = serde_json::from_str(&node::without_comments(&text)).ok()?;
         let script = &manifest[scripts]["test"];
         let script = script.as_str().or_else(|| script["command"].as_str())?;
-        Some((*file, script.to_owned()))
+        let script = script::with_scripts(script, |name| manifest[scripts][name].as_str());
+        Some((*file, script))
     })
 }
 

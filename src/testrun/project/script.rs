@@ -122,6 +122,21 @@ const COVERAGE: [&str; 2] = ["c8", "nyc"];
 /// Node with support for TypeScript, and the options of Node for the same.
 const TSX: (&str, [&str; 2]) = ("tsx", ["--import", "tsx"]);
 
+/// Returns a script with other scripts in place of the commands that run them (`npm run NAME`).
+pub(crate) fn with_scripts<'s>(
+    script: &'s str,
+    script_of: impl Fn(&str) -> Option<&'s str>,
+) -> String {
+    let inline = |part: &'s str| match part.split_whitespace().collect::<Vec<_>>()[..] {
+        ["npm" | "yarn" | "pnpm", "run", name] | ["yarn" | "pnpm", name] => {
+            script_of(name).unwrap_or(part)
+        }
+        _ => part,
+    };
+    let parts: Vec<&str> = script.split("&&").map(str::trim).map(inline).collect();
+    parts.join(" && ")
+}
+
 /// Parses a script for a runner of Node. In a sequence of commands, takes the one that calls the
 /// runner.
 pub(crate) fn read(script: &str, runner: ScriptRunner<'_>) -> TestScript {
@@ -395,6 +410,18 @@ mod tests {
         }
         let plain = read("node test.js && make", runner("node"));
         assert_eq!(plain.unheeded.as_deref(), Some("node test.js && make"));
+    }
+
+    #[test]
+    fn script_run_by_name_is_inlined() {
+        let script_of = |name: &str| (name == "unit").then_some("tsc && mocha --ci");
+        let of = |script| with_scripts(script, script_of);
+        assert_eq!(of("npm run unit && eslint"), "tsc && mocha --ci && eslint");
+        assert_eq!(of("yarn unit"), "tsc && mocha --ci");
+        assert_eq!(
+            of("npm run unit x && npm run e2e"),
+            "npm run unit x && npm run e2e"
+        );
     }
 
     #[test]
