@@ -307,7 +307,9 @@ fn only_checker(
     from: &Path,
     files: &[String],
 ) -> Option<(&'static dyn Checker, PathBuf)> {
-    let is_python = |checker: &&dyn Checker| checker.language() == Some(Language::Python);
+    let is_python = |checker: &&dyn Checker| {
+        checker.language() == Some(Language::Python) && checker.checks_types()
+    };
     for dir in from.ancestors() {
         disk.names(dir)?;
         let installed = CHECKERS

@@ -21,6 +21,11 @@ use super::tool::ProjectTool;
 
 /// A checker of types.
 pub trait Checker: ProjectTool {
+    /// Returns false for a checker that a call has to name.
+    fn checks_types(&self) -> bool {
+        true
+    }
+
     /// Returns the arguments for a project.
     fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError>;
 

@@ -35,7 +35,8 @@ pub(crate) use super::reports::junit::JunitCase;
 pub(crate) use super::reports::kept_output::KeptOutput;
 pub(crate) use super::reports::results::{CheckResults, Sources, TestResults};
 pub(crate) use super::reports::{
-    documents, go_text, junit, jvm_text, lines, python_text, rust_text, stack, visible_text,
+    documents, findings, go_text, junit, jvm_text, lines, python_text, rust_text, stack,
+    visible_text,
 };
 pub(crate) use super::runner::Runner;
 pub(crate) use super::selection::{FailedTest, TestSelection};

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 
 use replay_base::cancel::Bound;
 
-use super::checkers::{CargoCheck, DenoCheck, Eslint, GoVet, Mypy, Pyright, Tsc};
+use super::checkers::{
+    CargoCheck, DenoCheck, Eslint, GoVet, Mypy, Pyrefly, Pyright, Ruff, Tsc, Ty,
+};
 use super::model::{CheckStatus, Scope, State, TestReport, TestStatus, ToolInfo};
 use super::outcome::ProcessEnding;
 use super::reports::class_sources::ClassSources;
@@ -804,7 +806,7 @@ fn go_samples_match_snapshots() {
 
 #[test]
 fn checker_samples_match_snapshots() {
-    let samples: [(&dyn Checker, _, _, _, _); 24] = [
+    let samples: [(&dyn Checker, _, _, _, _); 30] = [
         (&Tsc, "errors_5", CheckStatus::Errors, 7, 0),
         (&Tsc, "errors_7", CheckStatus::Errors, 7, 0),
         (&Tsc, "files_5", CheckStatus::Errors, 7, 0),
@@ -820,6 +822,12 @@ fn checker_samples_match_snapshots() {
         (&Mypy, "no_file", CheckStatus::Errors, 1, 0),
         (&Pyright, "errors", CheckStatus::Errors, 7, 0),
         (&Pyright, "no_file", CheckStatus::ConfigError, 1, 0),
+        (&Pyrefly, "errors", CheckStatus::Errors, 3, 0),
+        (&Pyrefly, "config", CheckStatus::ConfigError, 1, 0),
+        (&Ty, "errors", CheckStatus::Errors, 3, 0),
+        (&Ty, "config", CheckStatus::ConfigError, 1, 0),
+        (&Ruff, "errors", CheckStatus::Errors, 2, 0),
+        (&Ruff, "config", CheckStatus::ConfigError, 1, 0),
         (&GoVet, "text", CheckStatus::Errors, 3, 0),
         (&GoVet, "json", CheckStatus::Errors, 3, 0),
         (&DenoCheck, "errors", CheckStatus::Errors, 3, 0),

@@ -16,6 +16,10 @@ impl ProjectTool for Eslint {
 }
 
 impl Checker for Eslint {
+    fn checks_types(&self) -> bool {
+        false
+    }
+
     fn arguments(&self, wanted: &CheckInputs<'_>) -> Result<Vec<String>, TestrunError> {
         let mut words = vec!["--format".to_owned(), "json".to_owned()];
         words.extend(wanted.paths());

@@ -1,8 +1,10 @@
 //! Collector of diagnostics, within the limits.
 
+use serde::de::DeserializeOwned;
+
 use replay_base::limits::{MAX_RELATED, MAX_TEST_NAME_BYTES, MAX_TEST_TEXT_BYTES};
 
-use super::results::CheckResults;
+use super::results::{CheckResults, Sources};
 use super::{stack, visible_text};
 use crate::model::{Diagnostic, Related, Severity};
 
@@ -12,6 +14,25 @@ const MAX_KEPT_DIAGNOSTICS: usize = 5000;
 pub(crate) struct DiagnosticCollector<'a> {
     pub checked: CheckResults,
     root: &'a str,
+}
+
+/// Reads the JSON document on stdout, whose diagnostics `of` returns. If there is none, the reason
+/// is on stderr.
+pub(crate) fn from_json<T: DeserializeOwned>(
+    sources: &Sources<'_>,
+    of: impl FnOnce(T) -> Vec<Diagnostic>,
+) -> CheckResults {
+    let mut found = DiagnosticCollector::new(sources.root);
+    if let Ok(document) = serde_json::from_slice(sources.stdout) {
+        of(document)
+            .into_iter()
+            .for_each(|diagnostic| found.add(diagnostic));
+    } else {
+        let said = String::from_utf8_lossy(sources.stderr);
+        found.add(Diagnostic::new(Severity::Error, said.trim()));
+        found.checked.broke = true;
+    }
+    found.checked
 }
 
 impl<'a> DiagnosticCollector<'a> {

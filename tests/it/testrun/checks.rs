@@ -149,7 +149,7 @@ fn only_installed_checker_is_chosen() {
         .file("work/plain/b.py", "");
     let failed = server.call("type_check", json!({})).failure().unwrap();
     let hint = "hint: give the project's directory as `cwd`, or name the checker with `checker`: `tsc`, `deno`, \
-                `eslint`, `cargo`, `go`, `mypy`, `pyright`, `maven`, `dotnet`";
+                `eslint`, `cargo`, `go`, `mypy`, `pyright`, `pyrefly`, `ty`, `ruff`, `maven`, `dotnet`";
     assert!(failed.message.ends_with(hint), "{}", failed.message);
     for program in ["python", "mypy"] {
         let path = format!("work/.venv/bin/{program}");
