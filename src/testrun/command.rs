@@ -9,7 +9,7 @@ use super::project::disk::ProjectTree;
 use super::project::script::TestScript;
 use super::selection::{FailedTest, TestSelection};
 
-/// Name of the report: reporters write to it, and Vitest, pytest, Jest and nextest create it.
+/// Name of the report in the shared directory.
 pub(crate) const REPORT: &str = "report";
 /// Variable with the output path for a bundled reporter.
 pub(crate) const REPORT_VARIABLE: &str = "REPLAY_TEST_REPORT";
