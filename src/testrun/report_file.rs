@@ -91,6 +91,11 @@ impl<'a> ReportWatch<'a> {
                 continue;
             }
             match self.read_file(file, room) {
+                Ok(bytes) if bytes.is_empty() => {
+                    let below = file.strip_prefix(self.project.display_path());
+                    let fault = Some(format!("`{}` is empty", below.unwrap_or(file).display()));
+                    return Ok(Reports { documents, fault });
+                }
                 Ok(bytes) => {
                     room -= bytes.len();
                     documents.push(bytes);

@@ -13,7 +13,7 @@ use replay_sandbox::exec::{Captured, Denied, ExecError, Log, Outcome, Stage, pla
 
 use super::by_language::cargo;
 use super::choice::{RunnerChoice, choose};
-use super::command::{REPORT, ReportPlace, RunInputs, custom_line, line, words};
+use super::command::{REPORT, REPORT_VARIABLE, ReportPlace, RunInputs, custom_line, line, words};
 use super::completeness::missed;
 use super::completeness_input::{Evidence, ProjectFacts};
 use super::context::RunContext;
@@ -143,7 +143,13 @@ pub fn run(
     if runner.is_compiled() && !outcome.stderr.truncated {
         outcome.stderr = Captured::whole(cargo::without_progress(&outcome.stderr.bytes));
     }
-    let reports = watch.read(&lent)?;
+    let mut reports = watch.read(&lent)?;
+    if request.command.is_some() && reports.documents.is_empty() && reports.fault.is_none() {
+        let is_there = |names: Vec<String>| names.iter().any(|name| name == REPORT);
+        reports.fault = lent.names().is_ok_and(is_there).then(|| {
+            format!("`${REPORT_VARIABLE}` is empty or not a regular file; write one file there")
+        });
+    }
     let (report, more_reports) = match reports.documents.split_first() {
         Some((first, others)) => (first.as_slice(), others),
         None => Default::default(),
@@ -176,7 +182,7 @@ pub fn run(
     let is_cut = report.is_empty() && outcome.stdout.truncated;
     let cut = is_cut.then(|| {
         format!(
-            "only the first {} bytes of stdout were read",
+            "only the first {} bytes of stdout were read; write less there, or a report to a file",
             outcome.stdout.bytes.len()
         )
     });
@@ -463,6 +469,9 @@ fn check_given(
         .runner
         .map_or(request.command.is_some(), <dyn Runner>::is_custom_command);
     let fault = match (is_custom, request.command, request.report) {
+        (_, Some(command), _) if command.trim().is_empty() => {
+            "`command` is empty; give the command that runs the tests"
+        }
         (true, Some(_), _) if request.filter.is_some() => {
             "`filter` does not apply to `command`; select the tests in the command"
         }

@@ -504,6 +504,73 @@ fn exit_code_decides_without_report() {
     );
 }
 
+/// Returns the status of a command that wrote this report and succeeded, and its messages.
+fn status_of_report(report: &str) -> (TestStatus, Vec<String>) {
+    let sample = Sample {
+        report: report.as_bytes().to_vec(),
+        stdout: Vec::new(),
+        stderr: Vec::new(),
+        own_harness: Vec::new(),
+        classes: ClassSources::default(),
+        ending: ProcessEnding {
+            exit_code: Some(0),
+            ..ProcessEnding::default()
+        },
+    };
+    let report = sample.run(&AnyCommand);
+    let messages = report.run_errors.into_iter().map(|error| error.message);
+    (report.status, messages.collect())
+}
+
+#[test]
+fn deeply_nested_trx_is_rejected() {
+    let open = "<InnerResults><UnitTestResult testName=\"a\" outcome=\"Passed\">".repeat(100_000);
+    let report = format!("<TestRun><Results><UnitTestResult testName=\"a\">{open}");
+    let why = "the report ends in the middle: TAP without a plan, or XML without its last tags";
+    let expected = (TestStatus::Crashed, vec![why.to_owned()]);
+    assert_eq!(status_of_report(&report), expected);
+}
+
+#[test]
+fn tap_numbers_have_to_agree_with_plan() {
+    let status = |report: &str| status_of_report(report).0;
+    assert_eq!(status("1..2\nok 1\nok 2\n"), TestStatus::Passed);
+    assert_eq!(status("1..2\nok 2\nok 1\n"), TestStatus::Passed);
+    assert_eq!(status("1..2\nok\nok - b\n"), TestStatus::Passed);
+    assert_eq!(status("1..2\nok 1\nok 1\n"), TestStatus::Failed);
+    assert_eq!(status("1..1\nok 5\n"), TestStatus::Failed);
+    let nested = "1..1\n    ok 1\n    1..2\nok 1 - a\n";
+    assert_eq!(status(nested), TestStatus::Failed);
+}
+
+#[test]
+fn junit_count_that_is_no_number_fails() {
+    for count in ["99999999999999999999999", "-1", "one"] {
+        let report = format!(
+            "<testsuite name=\"s\" tests=\"1\" failures=\"{count}\"><testcase name=\"a\"/></testsuite>"
+        );
+        assert_eq!(status_of_report(&report).0, TestStatus::Failed, "{count}");
+    }
+    let empty = "<testsuite name=\"s\" tests=\"0\" failures=\"0\"/>";
+    assert_eq!(status_of_report(empty).0, TestStatus::NoTests);
+}
+
+#[test]
+fn xml_report_on_stdout_may_follow_other_lines() {
+    let sample = Sample {
+        report: Vec::new(),
+        stdout: b"> x@1 test\n<testsuite name=\"s\"><testcase name=\"a\"><failure/></testcase></testsuite>\n".to_vec(),
+        stderr: Vec::new(),
+        own_harness: Vec::new(),
+        classes: ClassSources::default(),
+        ending: ProcessEnding {
+            exit_code: Some(0),
+            ..ProcessEnding::default()
+        },
+    };
+    assert_eq!(sample.run(&AnyCommand).status, TestStatus::Failed);
+}
+
 #[test]
 fn truncated_tap_never_passes() {
     let whole = "TAP version 14\n# Subtest: a\n    ok 1 - b\n    1..1\nok 1 - a\nok 2 - c\n1..2\n";
@@ -628,7 +695,8 @@ fn junit_suite_with_uncounted_failures_fails() {
         )
     );
     let half = format!("<testsuites><testsuite>{one}</testsuite>");
-    assert_eq!(status(&half), (Crashed, vec![]));
+    let why = "the report ends in the middle: TAP without a plan, or XML without its last tags";
+    assert_eq!(status(&half), (Crashed, vec![why.to_owned()]));
 }
 
 #[test]

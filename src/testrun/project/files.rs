@@ -236,6 +236,7 @@ pub(crate) fn matching(
         &SKIPPED_DIRS,
         false,
         MAX_TEST_FILES + 1,
+        is_regular,
     )
 }
 
@@ -245,7 +246,15 @@ pub(crate) fn sources(
     base: &Checked<Read>,
     glob: &str,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    find_files(call, base, &[glob], &SKIPPED_DIRS, true, MAX_KEPT_TESTS)
+    find_files(
+        call,
+        base,
+        &[glob],
+        &SKIPPED_DIRS,
+        true,
+        MAX_KEPT_TESTS,
+        is_regular,
+    )
 }
 
 /// Like [`matching`], for files that a build or a run makes.
@@ -261,6 +270,8 @@ pub(crate) fn generated(
         &["node_modules", ".git"],
         false,
         MAX_KEPT_TESTS,
+        // Also links and others, which may hide a report.
+        |kind| kind != FileKind::Directory,
     )
 }
 
@@ -279,7 +290,12 @@ pub(crate) fn matching_sources(
         &[&SKIPPED_DIRS[..], &ENVIRONMENTS, made].concat(),
         true,
         MAX_TEST_FILES + 1,
+        is_regular,
     )
+}
+
+fn is_regular(kind: FileKind) -> bool {
+    kind == FileKind::File
 }
 
 fn find_files(
@@ -289,6 +305,7 @@ fn find_files(
     exclude: &[&str],
     skip_ignored: bool,
     most: usize,
+    is_wanted: fn(FileKind) -> bool,
 ) -> Result<Vec<PathBuf>, TestrunError> {
     let [globs, exclude] = [globs, exclude].map(|names| {
         names
@@ -306,8 +323,8 @@ fn find_files(
         room: Some(call.room()),
     };
     let scope = Scope::new(call.policy, asked)?;
-    let is_file = |_: &OsStr, kind: FileKind| kind == FileKind::File;
-    let named = replay_search::names(call, &scope, most, &is_file)?;
+    let is_wanted = |_: &OsStr, kind: FileKind| is_wanted(kind);
+    let named = replay_search::names(call, &scope, most, &is_wanted)?;
     Ok(named
         .paths
         .iter()

@@ -46,14 +46,19 @@ fn of_level(level: &ProjectLevel<'_>) -> Option<(String, String)> {
         let source = format!("the test script of package.json is `{script}`");
         return Some(("npm test".to_owned(), source));
     }
-    let makefile = level.text("Makefile");
-    let mut targets = makefile
+    // The order of make(1).
+    let makefile = ["GNUmakefile", "makefile", "Makefile"]
+        .into_iter()
+        .find(|name| level.has(name));
+    let text = makefile.map(|name| level.text(name)).unwrap_or_default();
+    let mut targets = text
         .lines()
         .filter_map(|line| line.split_once(':').map(|(target, _)| target.trim_end()));
-    if let Some(target) = targets.find(|target| ["test", "tests", "check"].contains(target)) {
+    let target = targets.find(|target| ["test", "tests", "check"].contains(target));
+    if let (Some(file), Some(target)) = (makefile, target) {
         return Some((
             format!("make {target}"),
-            format!("Makefile has the target `{target}`"),
+            format!("{file} has the target `{target}`"),
         ));
     }
     let (file, command) = BY_FILE.iter().find(|(file, _)| level.has(file))?;

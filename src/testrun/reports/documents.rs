@@ -1,5 +1,6 @@
 //! Reports in formats that many tools write: `JUnit` XML, trx and TAP, recognized by their content.
 
+use memchr::memmem;
 use replay_base::cancel::Bound;
 
 use super::collector::ResultCollector;
@@ -23,9 +24,12 @@ pub(crate) fn collect<'a>(
     let files =
         std::iter::once(sources.report).chain(sources.more_reports.iter().map(Vec::as_slice));
     let mut documents: Vec<&[u8]> = files.filter(|file| !file.is_empty()).collect();
-    if documents.is_empty() && is_report(sources.stdout) {
-        documents.push(sources.stdout);
-    }
+    documents.extend(
+        documents
+            .is_empty()
+            .then(|| report_in(sources.stdout))
+            .flatten(),
+    );
     let mut is_whole = !documents.is_empty();
     for document in documents {
         let (begun, ended) = if !begins_with_tag(document) {
@@ -39,21 +43,29 @@ pub(crate) fn collect<'a>(
             let message = "the report is not JUnit XML, TAP or trx";
             collector.run_error(None, message, Vec::new());
         }
+        if begun && !ended && collector.results.run_errors.is_empty() && !bound.is_over() {
+            let message = "the report ends in the middle: TAP without a plan, or XML without its \
+                           last tags";
+            collector.run_error(Some("incomplete report"), message, Vec::new());
+        }
         collector.results.begun |= begun;
         is_whole &= ended;
     }
     is_whole
 }
 
-/// Returns true for output that is a report, not the text of a program.
-fn is_report(output: &[u8]) -> bool {
-    let has_root = || {
-        let head = String::from_utf8_lossy(&output[..output.len().min(1024)]);
-        ["<testsuite", "<TestRun"]
-            .iter()
-            .any(|root| head.contains(root))
-    };
-    begins_with_tag(output) && has_root() || tap::is_tap(output)
+/// Returns the report in output, which may have lines of other programs before it; `None` for the
+/// text of a program.
+fn report_in(output: &[u8]) -> Option<&[u8]> {
+    const ROOTS: [&[u8]; 2] = [b"<testsuite", b"<TestRun"];
+    let roots = ROOTS.iter().filter_map(|root| memmem::find(output, root));
+    let from = roots
+        .min()
+        .filter(|at| output[..*at].ends_with(b"\n") || *at == 0 || output[..*at].ends_with(b">"));
+    match from {
+        Some(from) => Some(&output[from..]),
+        None => tap::is_tap(output).then_some(output),
+    }
 }
 
 fn begins_with_tag(document: &[u8]) -> bool {

@@ -24,9 +24,9 @@ pub(crate) fn from_json<T: DeserializeOwned>(
 ) -> CheckResults {
     let mut found = DiagnosticCollector::new(sources.root);
     if let Ok(document) = serde_json::from_slice(sources.stdout) {
-        of(document)
-            .into_iter()
-            .for_each(|diagnostic| found.add(diagnostic));
+        for diagnostic in of(document) {
+            found.add(diagnostic);
+        }
     } else {
         let said = String::from_utf8_lossy(sources.stderr);
         found.add(Diagnostic::new(Severity::Error, said.trim()));

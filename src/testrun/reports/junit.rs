@@ -136,17 +136,18 @@ struct Suite {
 
 impl Suite {
     fn of(tag: &BytesStart<'_>) -> Self {
-        let number = |name: &[u8]| {
-            attribute(tag, name)
-                .trim()
-                .parse::<u64>()
-                .unwrap_or_default()
+        let number = |name: &[u8]| match attribute(tag, name).trim() {
+            "" => Some(0),
+            text => text.parse::<u64>().ok(),
         };
-        let left_out = number(b"skipped").saturating_add(number(b"disabled"));
+        let omitted = [b"skipped".as_slice(), b"disabled"].map(|name| number(name).unwrap_or(0));
+        let [skipped, disabled] = omitted;
+        // A count that is no number agrees with no contents.
+        let counted = |name: &[u8]| number(name).unwrap_or(u64::MAX);
         let declared = [
             // Some writers count omitted tests without writing their cases.
-            number(b"tests").saturating_sub(left_out),
-            number(b"failures").saturating_add(number(b"errors")),
+            counted(b"tests").saturating_sub(skipped.saturating_add(disabled)),
+            counted(b"failures").saturating_add(counted(b"errors")),
         ];
         Self {
             name: attribute(tag, b"name"),
@@ -252,6 +253,7 @@ fn read(
                     }
                 }
                 (b"testsuite", _) if is_empty => {
+                    begun = true;
                     Suite::of(&tag).mismatch().into_iter().for_each(&mut wrong);
                 }
                 (b"testsuite", _) if suites.len() < MAX_TEST_SUITES => {

@@ -1,7 +1,7 @@
 //! TAP 12 to 14, the Test Anything Protocol (<https://testanything.org/tap-version-14-specification.html>).
 
 use replay_base::cancel::Bound;
-use replay_base::limits::MAX_TEST_TEXT_BYTES;
+use replay_base::limits::{MAX_KEPT_TESTS, MAX_RUN_FAULTS, MAX_TEST_TEXT_BYTES};
 
 use super::collector::{ResultCollector, join_id, milliseconds};
 use super::lines::lines;
@@ -22,6 +22,7 @@ enum Line<'a> {
 
 /// A test point.
 struct Point<'a> {
+    number: Option<u64>,
     name: &'a str,
     state: State,
 }
@@ -42,6 +43,8 @@ struct TapReader {
     /// `true` if diagnostics belong to the last test.
     has_open_test: bool,
     bail_out: Option<String>,
+    /// Disagreements between plans and points.
+    faults: Vec<String>,
 }
 
 /// Tests at one depth whose parent has not been read.
@@ -50,7 +53,26 @@ struct Level {
     tests: Vec<TapTest>,
     /// Number of test points.
     points: u64,
+    /// Number of points with a number, and the sum of the squares of these.
+    numbered: (u64, u128),
     plan: Option<u64>,
+}
+
+impl Level {
+    /// Returns the disagreement between the plan and the points.
+    fn fault(&self) -> Option<String> {
+        let (plan, points) = (self.plan?, self.points);
+        if plan != points {
+            return Some(format!(
+                "the plan announces {plan} tests, but {points} were reported"
+            ));
+        }
+        let count = u128::from(plan);
+        let (numbered, squares) = self.numbered;
+        let is_complete = squares == count * (count + 1) * (2 * count + 1) / 6;
+        (numbered == points && !is_complete)
+            .then(|| format!("the numbers of the tests are not those from 1 to {plan}"))
+    }
 }
 
 /// Returns true for output with a version or a plan, and a test point; or with a plan of no test.
@@ -83,34 +105,37 @@ pub(crate) fn collect(
 ) -> (bool, bool) {
     let mut reader = TapReader::default();
     for line in lines(document, bound) {
-        reader.add(&String::from_utf8_lossy(line));
+        reader.add(&String::from_utf8_lossy(line), collector);
     }
     // Subtests without a parent belong to a document that was cut.
     let is_whole = reader.levels.len() == 1 && reader.bail_out.is_none() && !bound.is_over();
-    let (points, plan) = reader
-        .levels
-        .first()
-        .map_or((0, None), |top| (top.points, top.plan));
+    let top = reader.levels.first();
+    let (points, plan) = top.map_or((0, None), |top| (top.points, top.plan));
+    reader.faults.extend(top.and_then(Level::fault));
     for test in reader.levels.into_iter().flat_map(|level| level.tests) {
         add(collector, &test);
     }
     if let Some(why) = reader.bail_out {
         collector.run_error(Some("Bail out!"), &why, Vec::new());
     }
-    if let Some(plan) = plan.filter(|plan| *plan != points) {
+    for fault in reader.faults {
         collector.results.passed = Some(false);
-        let message = format!("the plan announces {plan} tests, but {points} were reported");
-        collector.run_error(Some("counts disagree"), &message, Vec::new());
+        collector.run_error(Some("counts disagree"), &fault, Vec::new());
     }
     (points > 0 || plan.is_some(), is_whole && plan.is_some())
 }
 
 impl TapReader {
-    fn add(&mut self, line: &str) {
+    fn add(&mut self, line: &str, collector: &mut ResultCollector<'_>) {
         let rest = line.trim_start_matches(' ');
         let depth = ((line.len() - rest.len()) / INDENT).min(MAX_DEPTH);
         match parse(rest.trim_end()) {
-            Some(Line::Point(point)) => self.add_point(depth, &point),
+            Some(Line::Point(point)) => {
+                if depth == 0 {
+                    self.flush(collector);
+                }
+                self.add_point(depth, &point);
+            }
             Some(Line::Plan(count)) => {
                 self.level(depth).plan = Some(count);
                 self.has_open_test = false;
@@ -127,15 +152,24 @@ impl TapReader {
         &mut self.levels[depth]
     }
 
+    /// Hands over the finished tests of the top level, whose diagnostics are complete.
+    fn flush(&mut self, collector: &mut ResultCollector<'_>) {
+        for test in self.level(0).tests.drain(..) {
+            add(collector, &test);
+        }
+    }
+
     /// Adds a test, or the parent of the subtests before it. A parent counts only if it failed and
     /// none of its subtests did.
     fn add_point(&mut self, depth: usize, point: &Point<'_>) {
         self.level(depth);
-        let mut below: Vec<TapTest> = self
-            .levels
-            .drain(depth + 1..)
-            .flat_map(|level| level.tests)
-            .collect();
+        let mut below = Vec::new();
+        for level in self.levels.drain(depth + 1..) {
+            if self.faults.len() < MAX_RUN_FAULTS {
+                self.faults.extend(level.fault());
+            }
+            below.extend(level.tests);
+        }
         for test in &mut below {
             test.suite.insert(0, point.name.to_owned());
         }
@@ -143,6 +177,13 @@ impl TapReader {
         let is_parent = !below.is_empty() && (is_explained || !point.state.is_failure());
         let here = &mut self.levels[depth];
         here.points += 1;
+        if let Some(number) = point.number {
+            here.numbered.0 += 1;
+            here.numbered.1 = here
+                .numbered
+                .1
+                .wrapping_add(u128::from(number) * u128::from(number));
+        }
         here.tests.append(&mut below);
         if !is_parent {
             here.tests.push(TapTest {
@@ -152,7 +193,16 @@ impl TapReader {
                 diagnostics: String::new(),
             });
         }
-        self.has_open_test = !is_parent && point.state.is_failure();
+        // Subtests wait for their parent, which may never come.
+        let is_full = depth > 0 && here.tests.len() > MAX_KEPT_TESTS;
+        if is_full {
+            here.tests.truncate(MAX_KEPT_TESTS);
+            if self.faults.len() < MAX_RUN_FAULTS {
+                self.faults
+                    .push(format!("a test has more than {MAX_KEPT_TESTS} subtests"));
+            }
+        }
+        self.has_open_test = !is_full && !is_parent && point.state.is_failure();
     }
 
     /// Adds a line to the diagnostics of the last test.
@@ -188,7 +238,11 @@ fn parse(line: &str) -> Option<Line<'_>> {
         return None;
     }
     let rest = rest.trim_start();
-    let rest = rest.trim_start_matches(|next: char| next.is_ascii_digit());
+    let digits = rest.len()
+        - rest
+            .trim_start_matches(|next: char| next.is_ascii_digit())
+            .len();
+    let (number, rest) = rest.split_at(digits);
     let rest = rest
         .trim_start()
         .strip_prefix("- ")
@@ -210,6 +264,7 @@ fn parse(line: &str) -> Option<Line<'_>> {
         false => State::Failed,
     };
     Some(Line::Point(Point {
+        number: number.parse().ok(),
         name: name.trim(),
         state,
     }))

@@ -3,11 +3,16 @@
 
 use std::collections::HashMap;
 
+use quick_xml::Reader;
 use quick_xml::de::from_str;
+use quick_xml::events::Event;
 use serde::Deserialize;
 
 use super::collector::{ResultCollector, join_id, millis};
 use crate::model::{Case, Frame, State};
+
+/// Most nested elements: rows in rows of data-driven tests are read by recursion.
+const MAX_DEPTH: usize = 64;
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
@@ -120,7 +125,11 @@ pub(crate) fn is_trx(document: &[u8]) -> bool {
 /// Reads a document. Returns true if it has begun, and true if it is complete.
 pub(crate) fn collect(document: &[u8], collector: &mut ResultCollector<'_>) -> (bool, bool) {
     let text = String::from_utf8_lossy(document);
-    let Ok(run) = from_str::<TestRun>(text.trim_start_matches('\u{feff}')) else {
+    let text = text.trim_start_matches('\u{feff}');
+    let Some(run) = (depth(text) <= MAX_DEPTH)
+        .then(|| from_str::<TestRun>(text).ok())
+        .flatten()
+    else {
         return (true, false);
     };
     let classes: HashMap<String, String> = run
@@ -144,6 +153,21 @@ pub(crate) fn collect(document: &[u8], collector: &mut ResultCollector<'_>) -> (
         collector.results.passed = Some(false);
     }
     (true, summary.is_some())
+}
+
+/// Returns the depth of the deepest element.
+fn depth(text: &str) -> usize {
+    let mut reader = Reader::from_str(text);
+    let (mut depth, mut deepest) = (0_usize, 0);
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(_)) => depth += 1,
+            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
+            Ok(Event::Eof) | Err(_) => return deepest,
+            Ok(_) => {}
+        }
+        deepest = deepest.max(depth);
+    }
 }
 
 fn add_results(

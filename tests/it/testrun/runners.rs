@@ -572,6 +572,26 @@ fn command_with_report_is_a_runner() {
     let variable = format!("echo '{xml}' > \"$REPLAY_TEST_REPORT\"");
     let reply = server.call("run_tests", json!({"command": variable}));
     assert_eq!(counts(&reply), ("failed".to_owned(), [1, 1, 0]));
+    // Reports that cannot be read are no success.
+    let odd = [
+        ("ln -s $PWD/out/1.xml \"$REPLAY_TEST_REPORT\"", None),
+        ("mkdir \"$REPLAY_TEST_REPORT\"", None),
+        (": > \"$REPLAY_TEST_REPORT\"", None),
+        (": > out/3.xml", Some("out/*.xml")),
+        ("mkfifo out/4.xml", Some("out/4.*")),
+    ];
+    for (command, report) in odd {
+        let reply = server.call("run_tests", json!({"command": command, "report": report}));
+        assert_eq!(structured(&reply)["status"], "config_error", "{command}");
+    }
+    tree.file("work/failed", &xml);
+    let link = json!({"command": "mkdir q; ln -s ../failed q/a.xml", "report": "q/*.xml"});
+    assert_eq!(
+        counts(&server.call("run_tests", link)),
+        ("failed".to_owned(), [1, 1, 0])
+    );
+    let empty = server.call("run_tests", json!({"command": " "}));
+    assert_eq!(empty.code(), -32602);
     let reply = server.call("run_tests", json!({"command": "true"}));
     let head = reply.text().lines().next().unwrap_or_default().to_owned();
     assert!(
@@ -579,6 +599,24 @@ fn command_with_report_is_a_runner() {
         "{head}"
     );
     assert_eq!(structured(&reply)["hasNoReport"], true);
+}
+
+#[test]
+fn coroutine_in_plain_unittest_class_fails() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file(
+        "work/test_a.py",
+        "import unittest\n\nclass A(unittest.TestCase):\n    async def test_a(self):\n        \
+         self.fail()\n\n    def test_b(self):\n        pass\n\nclass \
+         B(unittest.IsolatedAsyncioTestCase):\n    async def test_c(self):\n        pass\n",
+    );
+    let reply = server.call("run_tests", json!({"runner": "unittest"}));
+    assert_eq!(counts(&reply), ("failed".to_owned(), [2, 1, 0]));
+    assert_eq!(
+        structured(&reply)["failures"][0]["id"],
+        "test_a.py::A::test_a"
+    );
 }
 
 #[test]

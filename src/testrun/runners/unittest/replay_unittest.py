@@ -207,6 +207,8 @@ class Result(unittest.TestResult):
             self.begin(test)
 
     def stopTest(self, test):
+        if self.running and self.running.state == "passed" and _never_ran(test):
+            self.add(test, "failed", [{"message": "unittest does not run the body of a coroutine or generator here"}])
         super().stopTest(test)
         self.finish()
 
@@ -324,6 +326,14 @@ class Result(unittest.TestResult):
         if held:
             self.writer.write("held", errors=held)
         self.writer.write("end", passed=self.wasSuccessful())
+
+
+def _never_ran(test):
+    """Returns true for a coroutine or generator that a plain class calls without running its body."""
+    method, names = getattr(test, getattr(test, "_testMethodName", ""), None), ("run", "_callTestMethod")
+    is_plain = all(getattr(type(test), name, None) is getattr(unittest.TestCase, name) for name in names)
+    kinds = inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction
+    return is_plain and any(is_kind(method) for is_kind in kinds)
 
 
 def _open(version):
