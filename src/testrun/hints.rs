@@ -61,10 +61,17 @@ pub(crate) fn hint(
             )
         }
         TestStatus::NoTests
-            if matches!(selection, TestSelection::Targets(_)) && !report.left_out.is_empty() =>
+            if matches!(selection, TestSelection::Targets(_))
+                && request.filter.is_none()
+                && !report.left_out.is_empty() =>
         {
             "the named tests are excluded (see `leftOut`): change that configuration, or name \
              other tests"
+                .to_owned()
+        }
+        TestStatus::NoTests if names_part(selection) => {
+            "the file has no test of this id, or it is skipped: run the whole file with \
+             `detail: \"all\"` to list its tests"
                 .to_owned()
         }
         TestStatus::NoTests
@@ -78,4 +85,12 @@ pub(crate) fn hint(
         }
         _ => return None,
     })
+}
+
+/// Returns true if a target is a part of a file.
+fn names_part(selection: &TestSelection) -> bool {
+    let TestSelection::Targets(targets) = selection else {
+        return false;
+    };
+    targets.iter().any(|target| !target.part.is_empty())
 }

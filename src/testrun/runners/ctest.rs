@@ -59,6 +59,9 @@ impl Runner for Ctest {
             let words = "give names of tests as `filter` (a regular expression)";
             Err(TestrunError::arguments(format!("{what}; {words}")))
         };
+        if wanted.filter.is_some_and(|filter| filter.starts_with('-')) {
+            return refuse("`filter` begins with `-`, which ctest reads as an option");
+        }
         let mut tests = wanted.filter.map(str::to_owned);
         let mut part = String::new();
         match wanted.selection {
