@@ -584,7 +584,7 @@ fn command_with_report_is_a_runner() {
         let reply = server.call("run_tests", json!({"command": command, "report": report}));
         assert_eq!(structured(&reply)["status"], "config_error", "{command}");
     }
-    tree.file("work/failed", &xml);
+    tree.file("work/failed", xml);
     let link = json!({"command": "mkdir q; ln -s ../failed q/a.xml", "report": "q/*.xml"});
     assert_eq!(
         counts(&server.call("run_tests", link)),
