@@ -139,6 +139,8 @@ chromium=$(command -v chromium || command -v chromium-browser || command -v goog
 node "$browser/page.mjs" "$binary" "$walls" "$chromium" || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest3" 3.2.7 || failed=1
 node "$place/vitest.mjs" "$binary" "$walls" "$place/vitest5" 5.1.1 || failed=1
-node "$place/jest_reporter.mjs" "$here/../../src/testrun/runners/jest/reporter.cjs" "$place" || failed=1
+runners=$here/../../src/testrun/runners
+cat "$runners/common.js" "$runners/jest/reporter.cjs" >"$place/replay-jest.cjs"
+node "$place/jest_reporter.mjs" "$place/replay-jest.cjs" "$place" || failed=1
 "$place/venv/bin/python" "$here/runs.py" "$binary" "$walls" "$runs" || failed=1
 exit "$failed"
