@@ -2,6 +2,8 @@
 //! in `testdata/testrun`, one name with the endings `report`, `stdout`, `stderr` and `exit`.
 #![expect(clippy::disallowed_methods, reason = "tests read their data")]
 
+mod command_reports;
+
 use std::fmt::Write as _;
 
 use replay_base::cancel::Bound;
@@ -456,142 +458,6 @@ fn command_samples_match_snapshots() {
         ("trx", (Failed, [2, 2, 0, 1, 0, 0, 0])),
     ];
     check_samples(&AnyCommand, &expected);
-}
-
-#[test]
-fn exit_code_decides_without_report() {
-    let told = |stdout: &str, exit_code| {
-        let sample = Sample {
-            report: Vec::new(),
-            stdout: stdout.as_bytes().to_vec(),
-            stderr: Vec::new(),
-            own_harness: Vec::new(),
-            classes: ClassSources::default(),
-            ending: ProcessEnding {
-                exit_code: Some(exit_code),
-                duration_ms: 1230,
-                ..ProcessEnding::default()
-            },
-        };
-        text::tests(&sample.run(&AnyCommand))
-    };
-    assert_eq!(
-        told("all good\n", 0),
-        "PASSED: no report: exit 0 (command, 1.23 s)"
-    );
-    assert_eq!(
-        told("a.c:3: no\n", 2),
-        "FAILED: no report: exit 2 (command, 1.23 s)\nRUN ERROR output\n  a.c:3: no"
-    );
-    assert_eq!(
-        told("building\n1..1\nok 1 - a\n", 0),
-        "PASSED: 1 passed, 0 failed (command, 1.23 s)\nok a"
-    );
-    assert_eq!(
-        told("ok 1 - a\n1..2\n", 0),
-        "FAILED: 1 passed, 0 failed, 1 run error (command, 1.23 s)\nRUN ERROR counts disagree\n  \
-         the plan announces 2 tests, but 1 were reported\nok a"
-    );
-    assert_eq!(
-        told("1..2\nok 1 - a\nBail out! no disk\n", 1)
-            .lines()
-            .next(),
-        Some("CRASHED: 1 passed, 0 failed, 2 run errors (command, 1.23 s)")
-    );
-    assert_eq!(
-        told("1..0 # skipped: no display\n", 0).lines().next(),
-        Some("NO TESTS RAN: 0 passed, 0 failed (command, 1.23 s)")
-    );
-}
-
-/// Returns the status of a command that wrote this report and succeeded, and its messages.
-fn status_of_report(report: &str) -> (TestStatus, Vec<String>) {
-    let sample = Sample {
-        report: report.as_bytes().to_vec(),
-        stdout: Vec::new(),
-        stderr: Vec::new(),
-        own_harness: Vec::new(),
-        classes: ClassSources::default(),
-        ending: ProcessEnding {
-            exit_code: Some(0),
-            ..ProcessEnding::default()
-        },
-    };
-    let report = sample.run(&AnyCommand);
-    let messages = report.run_errors.into_iter().map(|error| error.message);
-    (report.status, messages.collect())
-}
-
-#[test]
-fn deeply_nested_trx_is_rejected() {
-    let open = "<InnerResults><UnitTestResult testName=\"a\" outcome=\"Passed\">".repeat(100_000);
-    let report = format!("<TestRun><Results><UnitTestResult testName=\"a\">{open}");
-    let why = "the report ends in the middle: TAP without a plan, or XML without its last tags";
-    let expected = (TestStatus::Crashed, vec![why.to_owned()]);
-    assert_eq!(status_of_report(&report), expected);
-}
-
-#[test]
-fn tap_numbers_have_to_agree_with_plan() {
-    let status = |report: &str| status_of_report(report).0;
-    assert_eq!(status("1..2\nok 1\nok 2\n"), TestStatus::Passed);
-    assert_eq!(status("1..2\nok 2\nok 1\n"), TestStatus::Passed);
-    assert_eq!(status("1..2\nok\nok - b\n"), TestStatus::Passed);
-    assert_eq!(status("1..2\nok 1\nok 1\n"), TestStatus::Failed);
-    assert_eq!(status("1..1\nok 5\n"), TestStatus::Failed);
-    let nested = "1..1\n    ok 1\n    1..2\nok 1 - a\n";
-    assert_eq!(status(nested), TestStatus::Failed);
-}
-
-#[test]
-fn junit_count_that_is_no_number_fails() {
-    for count in ["99999999999999999999999", "-1", "one"] {
-        let report = format!(
-            "<testsuite name=\"s\" tests=\"1\" failures=\"{count}\"><testcase name=\"a\"/></testsuite>"
-        );
-        assert_eq!(status_of_report(&report).0, TestStatus::Failed, "{count}");
-    }
-    let empty = "<testsuite name=\"s\" tests=\"0\" failures=\"0\"/>";
-    assert_eq!(status_of_report(empty).0, TestStatus::NoTests);
-}
-
-#[test]
-fn xml_report_on_stdout_may_follow_other_lines() {
-    let sample = Sample {
-        report: Vec::new(),
-        stdout: b"> x@1 test\n<testsuite name=\"s\"><testcase name=\"a\"><failure/></testcase></testsuite>\n".to_vec(),
-        stderr: Vec::new(),
-        own_harness: Vec::new(),
-        classes: ClassSources::default(),
-        ending: ProcessEnding {
-            exit_code: Some(0),
-            ..ProcessEnding::default()
-        },
-    };
-    assert_eq!(sample.run(&AnyCommand).status, TestStatus::Failed);
-}
-
-#[test]
-fn truncated_tap_never_passes() {
-    let whole = "TAP version 14\n# Subtest: a\n    ok 1 - b\n    1..1\nok 1 - a\nok 2 - c\n1..2\n";
-    let status = |length: usize| {
-        let sample = Sample {
-            report: whole.as_bytes()[..length].to_vec(),
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-            own_harness: Vec::new(),
-            classes: ClassSources::default(),
-            ending: ProcessEnding {
-                exit_code: Some(0),
-                ..ProcessEnding::default()
-            },
-        };
-        sample.run(&AnyCommand).status
-    };
-    assert_eq!(status(whole.len()), TestStatus::Passed);
-    // Without the last digit of the plan it is no plan.
-    let cut = (20..whole.len() - 2).filter(|length| status(*length) == TestStatus::Passed);
-    assert_eq!(cut.count(), 0);
 }
 
 #[test]
