@@ -1,6 +1,7 @@
 //! Runs a command whose network calls are recorded, or answered from recordings.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use replay_network::http_client::Verifier;
 use replay_network::upstream_proxy::UpstreamProxy;
 use replay_proxy::{Gate, JAVA_OPTIONS, Out, RuledAccess, Trust, TrustPlace, Ways};
 use replay_record::net::ca::{Authority, certificates};
-use replay_record::proxy::{Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
+use replay_record::proxy::{AGENT, Mode, OnMiss, Proxy, Recorded, Replay, Sockets};
 use replay_record::redact::Secrets;
 use replay_record::{Noise, Outline, Recording, Recordings, Report};
 
@@ -34,7 +35,7 @@ const WITHOUT_NEWS: [(&str, &str); 3] = [
 ];
 
 /// Variable with the address at which tests are announced, as Keploy has it.
-const AGENT: &str = "KEPLOY_MOCK_AGENT";
+const AGENT_URL: &str = "KEPLOY_MOCK_AGENT";
 
 /// Server resources shared by all runs.
 #[derive(Clone, Copy, Debug)]
@@ -159,9 +160,14 @@ pub(crate) fn run(
         cause,
     })?;
     variables.push((pytest_plugin::PYTHON_PATH.into(), modules));
-    let agent = format!("http://127.0.0.1:{PROXY_PORT}");
-    variables.push((AGENT.into(), agent.into()));
     let proxy_only = run.isolation == Isolation::Env;
+    let agent = if proxy_only {
+        Ipv4Addr::LOCALHOST
+    } else {
+        AGENT
+    };
+    let agent = format!("http://{agent}:{PROXY_PORT}");
+    variables.push((AGENT_URL.into(), agent.into()));
     if proxy_only {
         with_java_proxy(&mut variables);
         variables.extend(

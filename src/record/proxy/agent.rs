@@ -12,10 +12,14 @@ use crate::http::h1::{self, ReceivedRequest};
 /// Longest name of a test, in bytes.
 const MAX_TEST_NAME_BYTES: usize = 4096;
 
-/// Returns the address, given the port that connections arrive at.
-pub(super) fn address(port: u16) -> Target {
+/// Address at which intercepted programs announce tests. No server is expected here, but one at
+/// 127.0.0.1 may have the port by chance.
+pub const AGENT: Ipv4Addr = Ipv4Addr::new(127, 82, 80, 76);
+
+/// Returns the target of announcements, given the port that connections arrive at.
+pub(super) fn target(address: Ipv4Addr, port: u16) -> Target {
     Target {
-        host: Ipv4Addr::LOCALHOST.to_string(),
+        host: address.to_string(),
         port,
     }
 }

@@ -1,6 +1,7 @@
 //! HTTP proxy for programs with a proxy setting: each request names its own target.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use replay_sandbox::intercept::ProgramName;
@@ -16,7 +17,12 @@ use crate::http::h1;
 /// Returns the context of a connection to this proxy. Requests without a target are for the proxy
 /// itself.
 fn context(shared: Arc<Hub>) -> Context {
-    let (link, nth) = shared.link(shared.agent.clone().unwrap_or_else(|| agent::address(0)));
+    let (link, nth) = shared.link(
+        shared
+            .agent
+            .clone()
+            .unwrap_or_else(|| agent::target(Ipv4Addr::LOCALHOST, 0)),
+    );
     Context {
         keep: matches!(shared.mode, Mode::Record),
         link,

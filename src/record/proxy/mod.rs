@@ -39,7 +39,7 @@ mod upstream;
 mod upstream_proxy;
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -67,6 +67,7 @@ use replay_network::http_client::Verifier;
 use replay_network::rules::Transport;
 use replay_network::upstream_proxy::{ProxyError, ProxyServer, UpstreamProxy};
 
+pub use self::agent::AGENT;
 pub use self::host_mismatch::Misfit;
 pub use self::intercept_tls::{Inspector, Refusal, Rewriter};
 pub use self::login::StandIn;
@@ -251,10 +252,12 @@ impl Proxy {
         };
         let (stop, stopped) = watch::channel(false);
         let mut shared = Hub::new(wires, mode, authority, verifier, stopped, account);
-        let mut entrances = sockets.tcp.iter().chain(&sockets.forward);
-        let port = entrances.next().map(TcpListener::local_addr);
-        let agent = port.transpose()?.map(|at| agent::address(at.port()));
-        shared.agent = agent.filter(|_| !matches!(shared.mode, Mode::Pass));
+        let intercepted = sockets.tcp.first().map(|listener| (AGENT, listener));
+        let requested = sockets.forward.first();
+        let entrance = intercepted.or(requested.map(|listener| (Ipv4Addr::LOCALHOST, listener)));
+        if let Some((address, listener)) = entrance.filter(|_| !matches!(shared.mode, Mode::Pass)) {
+            shared.agent = Some(agent::target(address, listener.local_addr()?.port()));
+        }
         let attempts = Arc::new(Attempts::new(shared));
         let (give, given) = mpsc::unbounded_channel();
         let mut sources = vec![(ConnectionSource::HandedOver(given), false)];

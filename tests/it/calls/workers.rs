@@ -144,3 +144,22 @@ next(running, None)
         - name: mock-1\n          kind: Http\n";
     assert_eq!(tree.read("keploy/shop-http/mappings.yaml"), expected);
 }
+
+/// The address of the tests is none of a server, even if a server has the same port.
+#[test]
+fn server_at_port_of_announcements_is_called() {
+    let tree = Tree::new();
+    tree.file(
+        "shop.py",
+        r#"
+import os, socket, urllib.parse
+port = urllib.parse.urlparse(os.environ["KEPLOY_MOCK_AGENT"]).port
+try:
+    socket.create_connection(("127.0.0.1", port), 20)
+except ConnectionRefusedError:
+    print("refused")
+"#,
+    );
+    let recorded = replay(&tree, &["calls", "record", "--", "python3", "shop.py"]);
+    assert_eq!((recorded.status, recorded.out.as_str()), (0, "refused\n"));
+}
