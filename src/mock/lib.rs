@@ -10,6 +10,7 @@
 //! - `observer` passes messages to observers: `journal`, `expectations`, and the cassette recorder.
 #![forbid(unsafe_code)]
 
+mod authorization;
 mod behaviour;
 mod cassette;
 mod catalog;
@@ -22,6 +23,7 @@ mod entry;
 mod expectations;
 mod faker;
 mod fault;
+mod http_fault;
 mod journal;
 mod lint;
 mod load;
@@ -43,14 +45,19 @@ mod sync;
 mod template;
 mod yaml;
 
+pub use authorization::{
+    Authorization, Consent, Discovery, Grant, Refresh, RegisteredClient, Registration, TokenForm,
+};
 pub use cassette::{Cassette, CassetteEntry, CassetteRecorder};
 pub use catalog::Catalog;
 pub use derived::{expectations_schema, manifest_schema};
 pub use distill::distill;
 pub use expectations::ExpectationVerifier;
 pub use fault::MockFault;
+pub use http_fault::{FaultPlace, FaultRule, HttpFault, HttpFaultKind};
 pub use journal::Journal;
 pub use load::{load, load_expectations};
+pub use manifest::Manifest;
 pub use observer::{Observed, SessionObserver};
 pub use player::{CassetteMiss, CassettePlayer, Upstream};
 pub use presets::{PRESETS, STARTER, preset};

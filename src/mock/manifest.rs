@@ -7,7 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::authorization::Authorization;
 use super::fault::MockFault;
+use super::http_fault::FaultRule;
 
 /// A manifest file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -34,6 +36,12 @@ pub struct Manifest {
     pub capabilities: Map<String, Value>,
     /// Fault of every tools/call, as `--fault`, which takes precedence.
     pub fault: Option<MockFault>,
+    /// Authorization over HTTP; a change of it needs a restart.
+    pub auth: Option<Authorization>,
+    /// Faults of HTTP and of authorization, over HTTP only; a change of them needs a restart.
+    pub faults: Vec<FaultRule>,
+    /// Members to add or replace in the server card (SEP-2127), which is served over HTTP.
+    pub card: Map<String, Value>,
     /// Seed of `error_rate` and `${faker...}`; the same seed gives the same values.
     pub seed: u64,
     /// Entries of a list on each page; all by default.

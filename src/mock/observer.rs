@@ -76,6 +76,24 @@ impl Observed {
         }
     }
 
+    /// Tells the observers of something that is no message of the protocol, as a method.
+    pub fn note(&self, method: &str, params: Value) {
+        let seen = SeenMessage {
+            number: self.count.fetch_add(1, Relaxed) + 1,
+            id: None,
+            method: method.to_owned(),
+            params,
+            revision: None,
+            reply: None,
+            before: Vec::new(),
+            time: Duration::ZERO,
+        };
+        for observer in &self.observers {
+            observer.came(&seen);
+            observer.answered(&seen);
+        }
+    }
+
     fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> SeenMessage {
         let params = request
             .params

@@ -258,21 +258,25 @@ fn share(all: usize) -> usize {
     (all * HTTP_CONNECTIONS_SHARE_PERCENT / 100).max(1)
 }
 
-/// Serves a mock until a signal arrives. Fails for an address that other machines reach: a mock has
-/// no tokens.
-pub(crate) fn serve_mock(
-    service: &Arc<dyn Service>,
-    address: SocketAddr,
-    limits: Limits,
-    signals: OwnedFd,
-) -> Result<()> {
+/// Listens for clients of a mock. Fails for an address that other machines reach: a mock protects
+/// nothing.
+pub(crate) fn listen_for_mock(address: SocketAddr) -> Result<TcpListener> {
     if !address.ip().is_loopback() {
         bail!(
             "--http {address}: other machines can connect, and a mock has no tokens; listen at \
              127.0.0.1"
         );
     }
-    let listener = listen(address)?;
+    listen(address)
+}
+
+/// Serves a mock until a signal arrives.
+pub(crate) fn serve_mock(
+    service: &Arc<dyn Service>,
+    listener: TcpListener,
+    limits: Limits,
+    signals: OwnedFd,
+) -> Result<()> {
     let held = TenantLimits {
         per_minute: 0,
         burst: 1,
@@ -301,10 +305,6 @@ pub(crate) fn serve_mock(
         again: None,
         tracer: None,
     };
-    tracing::info!(
-        "serving at http://{}/mcp",
-        listener.local_addr().context("the address")?
-    );
     let served = serve(
         listener,
         settings,
@@ -315,7 +315,7 @@ pub(crate) fn serve_mock(
         &|| (),
     );
     service.ended();
-    served.with_context(|| format!("{address} cannot be served"))
+    served.context("the mock cannot be served")
 }
 
 impl Servers {

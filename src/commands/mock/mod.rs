@@ -9,7 +9,8 @@ mod watch;
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::fd::AsFd as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,13 +18,16 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::limits::MAX_MANIFEST_BYTES;
 use replay_clients::FailureForm;
+use replay_mcp::protocol::Revision;
 use replay_mcp::sessions::{Service, Session};
-use replay_mcp::transport::{StdioServer, Writer};
+use replay_mcp::transport::{Limits, StdioServer, Writer};
 use replay_mock::{
     Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier,
-    FileProblem, Journal, LoadError, MANIFEST_SCHEMA, Mock, MockFault, Observed, PRESETS, Redactor,
-    STARTER, SessionObserver, distill, is_secret, load, load_expectations, preset,
+    FileProblem, HttpFault, Journal, LoadError, MANIFEST_SCHEMA, Manifest, Mock, MockFault,
+    Observed, PRESETS, Redactor, STARTER, SessionObserver, distill, is_secret, load,
+    load_expectations, preset,
 };
+use replay_mock_http::{Front, FrontSettings};
 use tracing::level_filters::LevelFilter;
 
 use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
@@ -41,14 +45,11 @@ pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
     let limits = client_limits(&serve.client);
     if let Some(address) = serve.http {
         tracing::info!("replay {version} serves the mock {source}");
-        tenants::serve_mock(
-            &mock.service,
-            address,
-            limits,
-            signals.as_fd().try_clone_to_owned()?,
-        )?;
+        let signals = signals.as_fd().try_clone_to_owned()?;
+        serve_over_http(&mock, address, limits, signals)?;
     } else {
         tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
+        warn_of_http_parts(&mock.manifest);
         let session = Session::new(mock.service);
         let stdio_server =
             StdioServer::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, limits)?;
@@ -70,9 +71,48 @@ pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
     Ok(status(good))
 }
 
+/// Serves a mock behind a front with its authorization and its faults of HTTP.
+fn serve_over_http(
+    mock: &MockService,
+    address: SocketAddr,
+    limits: Limits,
+    signals: OwnedFd,
+) -> Result<()> {
+    let listener = tenants::listen_for_mock(address)?;
+    let inner = tenants::listen_for_mock(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let observed = mock.observed.clone();
+    let note = move |method: &str, params| {
+        tracing::debug!("{method}: {params}");
+        if let Some(observed) = &observed {
+            observed.note(method, params);
+        }
+    };
+    let settings = FrontSettings {
+        manifest: mock.manifest.clone(),
+        upstream: inner.local_addr()?,
+        versions: Revision::ALL.map(Revision::as_str).to_vec(),
+        note: Arc::new(note),
+        max_message_bytes: limits.max_line_bytes,
+    };
+    tracing::info!("serving at http://{}/mcp", listener.local_addr()?);
+    let _front = Front::start(listener, settings).context("the mock cannot be served")?;
+    tenants::serve_mock(&mock.service, inner, limits, signals)
+}
+
+/// Warns of parts of a manifest that only work over HTTP.
+fn warn_of_http_parts(manifest: &Manifest) {
+    if manifest.auth.is_some() || !manifest.faults.is_empty() {
+        tracing::warn!("`auth` and `faults` of the manifest only work with --http");
+    }
+}
+
 /// A mock service, and the verifier of its client.
 struct MockService {
     service: Arc<dyn Service>,
+    /// The service with its observers, if it has any.
+    observed: Option<Arc<Observed>>,
+    /// The manifest; empty for a cassette.
+    manifest: Manifest,
     /// Set with `--expect`.
     verifier: Option<Arc<ExpectationVerifier>>,
 }
@@ -97,11 +137,13 @@ fn source(asked: &MockServe) -> String {
 /// Builds the service from the single source on the command line. A manifest is watched for
 /// changes.
 fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
-    let mut served = None;
+    let (mut served, mut manifest) = (None, Manifest::default());
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
             let bytes = read(path)?;
-            let mock = Mock::new(catalog(path, &bytes)?, asked.fault, errors, true);
+            let catalog;
+            (manifest, catalog) = read_manifest(path, &bytes)?;
+            let mock = Mock::new(catalog, asked.fault, errors, true);
             follow(path, bytes, &mock);
             served = Some(mock.catalog());
             mock
@@ -110,7 +152,9 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
             let text = preset(name)
                 .with_context(|| format!("there is no preset `{name}`"))?
                 .text;
-            let mock = Mock::new(build(name, text.as_bytes())?.0, asked.fault, errors, false);
+            let catalog;
+            (manifest, catalog, _) = build(name, text.as_bytes())?;
+            let mock = Mock::new(catalog, asked.fault, errors, false);
             served = Some(mock.catalog());
             mock
         }
@@ -136,10 +180,20 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
             .cloned()
             .map(|verifier| verifier as Arc<dyn SessionObserver>),
     );
-    if !observers.is_empty() {
-        service = Arc::new(Observed::new(service, observers));
+    let observed = if observers.is_empty() {
+        None
+    } else {
+        Some(Arc::new(Observed::new(Arc::clone(&service), observers)))
+    };
+    if let Some(observed) = &observed {
+        service = Arc::clone(observed) as Arc<dyn Service>;
     }
-    Ok(MockService { service, verifier })
+    Ok(MockService {
+        service,
+        observed,
+        manifest,
+        verifier,
+    })
 }
 
 fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
@@ -239,8 +293,8 @@ fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
         if bytes == last {
             return;
         }
-        match catalog(&file, &bytes) {
-            Ok(catalog) => match mock.reload(catalog) {
+        match read_manifest(&file, &bytes) {
+            Ok((_, catalog)) => match mock.reload(catalog) {
                 Ok(()) => tracing::info!("{} has changed and was reloaded", file.display()),
                 Err(reason) => tracing::error!(
                     "the manifest was not reloaded, so the old one is served: {}: {reason}",
@@ -271,7 +325,9 @@ fn create(path: &Path) -> Result<File> {
 /// walls: the thread that watches the file stays outside them, and opens only this file.
 pub(super) fn load_beside(path: &Path, errors: FailureForm) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
-    let mock = Mock::new(catalog(path, &bytes)?, None, errors, true);
+    let (manifest, catalog) = read_manifest(path, &bytes)?;
+    warn_of_http_parts(&manifest);
+    let mock = Mock::new(catalog, None, errors, true);
     follow(path, bytes, &mock);
     Ok(mock)
 }
@@ -308,7 +364,12 @@ pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
         MockAction::Presets { faults: true, .. } => print(
             MockFault::MEANINGS
                 .map(|(name, meaning)| format!("{name:<23}{meaning}\n"))
-                .concat(),
+                .into_iter()
+                .chain(["\nin `faults` of a manifest, over HTTP:\n".to_owned()])
+                .chain(
+                    HttpFault::meanings().map(|(name, meaning)| format!("{name:<23}{meaning}\n")),
+                )
+                .collect::<String>(),
         ),
         MockAction::Presets {
             name: Some(name), ..
@@ -358,13 +419,13 @@ fn check(path: &Path) -> Result<(String, bool)> {
     };
     match build(&name, &read(path)?) {
         Err(error) => Ok((lines(error.problems, "error: "), false)),
-        Ok((_, warnings)) if warnings.is_empty() => Ok((format!("{name}: good\n"), true)),
-        Ok((_, warnings)) => Ok((lines(warnings, "warning: "), true)),
+        Ok((_, _, warnings)) if warnings.is_empty() => Ok((format!("{name}: good\n"), true)),
+        Ok((_, _, warnings)) => Ok((lines(warnings, "warning: "), true)),
     }
 }
 
-fn catalog(path: &Path, bytes: &[u8]) -> Result<Catalog> {
-    let (catalog, warnings) = build(&path.display().to_string(), bytes)?;
+fn read_manifest(path: &Path, bytes: &[u8]) -> Result<(Manifest, Catalog)> {
+    let (manifest, catalog, warnings) = build(&path.display().to_string(), bytes)?;
     if !warnings.is_empty() {
         tracing::warn!(
             "{}",
@@ -374,12 +435,13 @@ fn catalog(path: &Path, bytes: &[u8]) -> Result<Catalog> {
             }
         );
     }
-    Ok(catalog)
+    Ok((manifest, catalog))
 }
 
-fn build(name: &str, bytes: &[u8]) -> Result<(Catalog, Vec<FileProblem>), LoadError> {
+fn build(name: &str, bytes: &[u8]) -> Result<(Manifest, Catalog, Vec<FileProblem>), LoadError> {
     let (manifest, source) = load(name, bytes)?;
-    Catalog::build(&manifest, &source)
+    let (catalog, warnings) = Catalog::build(&manifest, &source)?;
+    Ok((manifest, catalog, warnings))
 }
 
 /// Reads a file up to one byte more than allowed. A longer file is refused.

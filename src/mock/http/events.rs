@@ -1,0 +1,142 @@
+//! Event streams (WHATWG HTML, 9.2) that are cut, repeated and resumed.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::Response;
+use hyper::body::Frame;
+use replay_mock::HttpFaultKind;
+use serde_json::json;
+
+use crate::reply::{Reply, events, mark};
+
+/// Streams that can be resumed at the same time.
+const MAX_RESUMABLE: usize = 1024;
+/// Delay before a client resumes a stream, in milliseconds.
+const RETRY_MS: u64 = 50;
+
+/// Messages of cut streams, by the id of the last event.
+#[derive(Debug, Default)]
+pub(crate) struct CutStreams {
+    waiting: Mutex<HashMap<String, Vec<String>>>,
+    count: AtomicU64,
+}
+
+impl CutStreams {
+    /// Applies a fault to a complete answer of the server.
+    pub(crate) fn with_fault(&self, kind: HttpFaultKind, answer: Response<Bytes>) -> Reply {
+        let (head, body) = answer.into_parts();
+        let is_stream = head
+            .headers
+            .get(hyper::header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let messages = if is_stream {
+            messages(&String::from_utf8_lossy(&body))
+        } else {
+            vec![String::from_utf8_lossy(&body).into_owned()]
+        };
+        match kind {
+            HttpFaultKind::CutResumable => {
+                let id = self.next_id();
+                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                if waiting.len() < MAX_RESUMABLE {
+                    waiting.insert(id.clone(), messages);
+                }
+                events(format!("id: {id}\nretry: {RETRY_MS}\ndata: \n\n"))
+            }
+            HttpFaultKind::DuplicateEvent => {
+                let (mut text, last) = self.text(&messages);
+                text.push_str(&last);
+                events(text)
+            }
+            // Half of the answer, and no end of it.
+            _ => {
+                let half = body.slice(..body.len() / 2);
+                let mut reply = Response::from_parts(head, Broken(Some(half)).boxed_unsync());
+                reply.headers_mut().remove(hyper::header::CONTENT_LENGTH);
+                mark(&mut reply);
+                reply
+            }
+        }
+    }
+
+    /// Returns the rest of the stream that ended with this event, once.
+    pub(crate) fn resume(&self, last: &str) -> Option<Reply> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let messages = waiting.remove(last)?;
+        drop(waiting);
+        Some(events(self.text(&messages).0))
+    }
+
+    /// Returns the messages as events, and the last event.
+    fn text(&self, messages: &[String]) -> (String, String) {
+        let each = messages.iter().map(|message| {
+            let mut event = format!("id: {}\n", self.next_id());
+            for line in message.lines() {
+                // Writing to a String cannot fail.
+                let _ = writeln!(event, "data: {line}");
+            }
+            event + "\n"
+        });
+        let each: Vec<String> = each.collect();
+        (each.concat(), each.last().cloned().unwrap_or_default())
+    }
+
+    fn next_id(&self) -> String {
+        format!("event-{}", self.count.fetch_add(1, Relaxed) + 1)
+    }
+}
+
+/// Returns the data of each event that has some.
+fn messages(stream: &str) -> Vec<String> {
+    let events = stream.split("\n\n").map(|event| {
+        let data = event.lines().filter_map(|line| line.strip_prefix("data:"));
+        let data: Vec<&str> = data.map(|line| line.trim_start_matches(' ')).collect();
+        data.join("\n")
+    });
+    events.filter(|data| !data.is_empty()).collect()
+}
+
+/// A body that breaks after its bytes.
+struct Broken(Option<Bytes>);
+
+impl hyper::body::Body for Broken {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        Poll::Ready(Some(match self.0.take() {
+            Some(bytes) => Ok(Frame::data(bytes)),
+            None => Err(io::ErrorKind::ConnectionAborted.into()),
+        }))
+    }
+}
+
+/// Returns an event stream or a JSON text with the answer to `initialize` of another revision.
+pub(crate) fn with_revision(answer: Response<Bytes>, revision: &str) -> Response<Bytes> {
+    let (mut head, body) = answer.into_parts();
+    let text = String::from_utf8_lossy(&body);
+    let found = messages(&text).into_iter().next();
+    let message = found.clone().unwrap_or_else(|| text.clone().into_owned());
+    let Ok(mut message) = serde_json::from_str::<serde_json::Value>(&message) else {
+        return Response::from_parts(head, body);
+    };
+    message["result"]["protocolVersion"] = json!(revision);
+    head.headers.remove(hyper::header::CONTENT_LENGTH);
+    let text = if found.is_some() {
+        format!("data: {message}\n\n")
+    } else {
+        message.to_string()
+    };
+    Response::from_parts(head, text.into())
+}

@@ -1,0 +1,69 @@
+//! Decides which requests get a fault.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use replay_mock::{FaultPlace, FaultRule, HttpFault, HttpFaultKind};
+
+use crate::message::ClientRequest;
+
+/// Rules with the number of requests that each has matched.
+#[derive(Debug)]
+pub(crate) struct Faults(Vec<(FaultRule, AtomicU64)>);
+
+impl Faults {
+    pub(crate) fn new(rules: Vec<FaultRule>) -> Self {
+        Self(
+            rules
+                .into_iter()
+                .map(|rule| (rule, AtomicU64::new(0)))
+                .collect(),
+        )
+    }
+
+    /// Returns the fault of a request to the MCP endpoint at one of these places.
+    pub(crate) fn of_request(
+        &self,
+        places: &[FaultPlace],
+        request: &ClientRequest,
+    ) -> Option<HttpFault> {
+        self.first(|rule| {
+            let is_same = |wanted: &Option<String>, given: Option<&str>| {
+                wanted.as_deref().is_none_or(|wanted| given == Some(wanted))
+            };
+            let place = rule.fault.place();
+            places.contains(&place)
+                && (place == FaultPlace::Request
+                    || request.is_handshake() == (place == FaultPlace::Handshake))
+                && is_same(&rule.method, Some(&request.method))
+                && is_same(&rule.tool, request.tool.as_deref())
+        })
+    }
+
+    /// Returns the fault of a request to the authorization server.
+    pub(crate) fn at(&self, place: FaultPlace) -> Option<HttpFault> {
+        self.first(|rule| rule.fault.place() == place)
+    }
+
+    /// Returns the fault of this kind, if a request gets it.
+    pub(crate) fn of_kind(&self, kind: HttpFaultKind) -> Option<HttpFault> {
+        self.first(|rule| rule.fault.kind == kind)
+    }
+
+    /// Returns true if some rule has a fault of these kinds.
+    pub(crate) fn have(&self, kinds: &[HttpFaultKind]) -> bool {
+        self.0
+            .iter()
+            .any(|(rule, _)| kinds.contains(&rule.fault.kind))
+    }
+
+    /// Counts a request for the rules that it matches, up to the first one that gives it a fault.
+    fn first(&self, matches: impl Fn(&FaultRule) -> bool) -> Option<HttpFault> {
+        let mut matching = self.0.iter().filter(|(rule, _)| matches(rule));
+        matching.find_map(|(rule, count)| {
+            let before = count.fetch_add(1, Relaxed);
+            let is_due =
+                before >= rule.after && rule.times.is_none_or(|times| before - rule.after < times);
+            is_due.then_some(rule.fault)
+        })
+    }
+}

@@ -1,0 +1,466 @@
+//! The front: receives requests, and forwards them to the server.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, AUTHORIZATION, HOST, HeaderMap,
+    HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use hyper::http::request::Parts;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use replay_mock::{FaultPlace, HttpFault, HttpFaultKind, Manifest};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::authorization::AuthorizationServer;
+use crate::card;
+use crate::events::{CutStreams, with_revision};
+use crate::faults::Faults;
+use crate::message::ClientRequest;
+use crate::note::Note;
+use crate::reply::{Reply, json as json_reply, mark, page, redirect, reply};
+use crate::upstream;
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// Path of the MCP endpoint.
+const MCP: &str = "/mcp";
+/// Largest answer that a fault changes, in bytes. Others have no limit.
+const MAX_CHANGED_BYTES: usize = 64 << 20;
+/// Characters before a session id: all that it may have besides letters and digits (2025-11-25,
+/// basic/transports.mdx, "Session Management").
+const ODD: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+/// A revision that no client supports.
+const UNKNOWN_REVISION: &str = "2099-01-01";
+/// Pause after a failed accept, in milliseconds.
+const ACCEPT_PAUSE_MS: u64 = 100;
+/// Faults that lead a client to another origin.
+const ELSEWHERE: [HttpFaultKind; 5] = [
+    HttpFaultKind::Redirect,
+    HttpFaultKind::OpenRedirect,
+    HttpFaultKind::MixUp,
+    HttpFaultKind::WrongIssuer,
+    HttpFaultKind::WrongAudience,
+];
+
+/// Settings of a front.
+#[derive(Clone)]
+pub struct FrontSettings {
+    /// Its `auth`, `faults`, `card`, and the names in the card.
+    pub manifest: Manifest,
+    /// Address of the server.
+    pub upstream: SocketAddr,
+    /// Revisions of the protocol in the card.
+    pub versions: Vec<&'static str>,
+    pub note: Note,
+    /// Largest message of a client, in bytes.
+    pub max_message_bytes: usize,
+}
+
+/// A running front, which stops when dropped.
+#[derive(Debug)]
+pub struct Front {
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Front {
+    /// Serves connections of this listener, which must be at a loopback address.
+    pub fn start(listener: TcpListener, settings: FrontSettings) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("front")
+            .enable_all()
+            .build()?;
+        let origin = format!("http://{}", listener.local_addr()?);
+        let faults = Faults::new(settings.manifest.faults.clone());
+        let mut elsewhere = "http://127.0.0.1:9".to_owned();
+        if faults.have(&ELSEWHERE) {
+            let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            elsewhere = format!("http://{}", other.local_addr()?);
+            let note = Arc::clone(&settings.note);
+            let serve = move |request: Request<Incoming>| {
+                let note = Arc::clone(&note);
+                async move { Ok::<_, Infallible>(note_elsewhere(&note, &request)) }
+            };
+            let accept = accept(async_listener(&runtime, other)?, serve);
+            runtime.spawn(accept);
+        }
+        let authorization = settings
+            .manifest
+            .auth
+            .clone()
+            .map(|auth| {
+                AuthorizationServer::new(
+                    auth,
+                    origin.clone(),
+                    format!("{origin}{MCP}"),
+                    elsewhere.clone(),
+                    Arc::clone(&settings.note),
+                )
+            })
+            .transpose()
+            .map_err(io::Error::other)?;
+        let exchange = Arc::new(Exchange {
+            card: card::card(
+                &settings.manifest,
+                &format!("{origin}{MCP}"),
+                &settings.versions,
+            ),
+            settings,
+            origin,
+            elsewhere,
+            faults,
+            authorization,
+            streams: CutStreams::default(),
+            limited: Mutex::default(),
+        });
+        let listener = async_listener(&runtime, listener)?;
+        runtime.spawn(accept(listener, move |request| {
+            let exchange = Arc::clone(&exchange);
+            async move { exchange.answer(request).await }
+        }));
+        Ok(Self {
+            runtime: Some(runtime),
+        })
+    }
+}
+
+fn async_listener(runtime: &Runtime, listener: TcpListener) -> io::Result<tokio::net::TcpListener> {
+    listener.set_nonblocking(true)?;
+    let _entered = runtime.enter();
+    tokio::net::TcpListener::from_std(listener)
+}
+
+/// Serves all connections. An error of `serve` ends its connection without an answer.
+async fn accept<F, A, E>(listener: tokio::net::TcpListener, serve: F)
+where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+    A: Future<Output = Result<Reply, E>> + Send + 'static,
+    E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+{
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::debug!("a connection cannot be accepted: {error}");
+                tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                continue;
+            }
+        };
+        let serve = serve.clone();
+        tokio::spawn(async move {
+            let _ = stream.set_nodelay(true);
+            let served = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(stream), service_fn(serve))
+                .await;
+            if let Err(error) = served {
+                tracing::debug!("a connection has ended: {error}");
+            }
+        });
+    }
+}
+
+/// Notes a request to another origin.
+fn note_elsewhere(note: &Note, request: &Request<Incoming>) -> Reply {
+    let has_token = request.headers().contains_key(AUTHORIZATION);
+    let path = request.uri().path();
+    let method = request.method().as_str();
+    note(
+        "http/elsewhere",
+        json!({"method": method, "path": path, "authorization": has_token}),
+    );
+    json_reply(StatusCode::NOT_FOUND, &json!({"error": "not_found"}))
+}
+
+/// A connection that ends without an answer.
+#[derive(Debug)]
+struct HungUp;
+
+impl std::fmt::Display for HungUp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a fault has ended the connection")
+    }
+}
+
+impl std::error::Error for HungUp {}
+
+/// State of all connections.
+struct Exchange {
+    settings: FrontSettings,
+    origin: String,
+    elsewhere: String,
+    faults: Faults,
+    authorization: Option<AuthorizationServer>,
+    card: Value,
+    streams: CutStreams,
+    /// Time and Retry-After of the last 429, until the next request.
+    limited: Mutex<Option<(Instant, Duration)>>,
+}
+
+impl Exchange {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Reply, HungUp> {
+        if !is_local(request.headers()) {
+            let text = "the name in `Host` is not one of this machine";
+            return Ok(refusal(StatusCode::FORBIDDEN, -32600, text));
+        }
+        let (head, body) = request.into_parts();
+        let path = head.uri.path();
+        let is_mcp = path == MCP;
+        if !is_mcp && head.method == Method::OPTIONS {
+            return Ok(preflight());
+        }
+        let limited = Limited::new(body, self.settings.max_message_bytes);
+        let Ok(body) = limited.collect().await else {
+            let text = format!(
+                "the body is broken, or longer than {} bytes",
+                self.settings.max_message_bytes
+            );
+            return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, -32600, &text));
+        };
+        let body = body.to_bytes();
+        if is_mcp && head.method != Method::OPTIONS {
+            return self.mcp(head, body).await;
+        }
+        if card::PATHS.contains(&path) {
+            return Ok(json_reply(StatusCode::OK, &self.card));
+        }
+        if let Some(server) = &self.authorization {
+            if path == "/token"
+                && let Some(fault) = self.faults.of_kind(HttpFaultKind::SlowToken)
+            {
+                tokio::time::sleep(Duration::from_millis(fault.number)).await;
+            }
+            let given = text(&head.headers, &AUTHORIZATION);
+            let answer = server.answer(&head.method, &head.uri, given, &body, &self.faults);
+            if let Some(reply) = answer {
+                return Ok(reply);
+            }
+        }
+        Ok(self.forward(&head, body).await)
+    }
+
+    /// Answers a request to the MCP endpoint.
+    async fn mcp(&self, mut head: Parts, body: Bytes) -> Result<Reply, HungUp> {
+        let message = if head.method == Method::POST {
+            ClientRequest::parse(&body)
+        } else {
+            None
+        };
+        self.note_retry();
+        if let Some(server) = &self.authorization {
+            let given = text(&head.headers, &AUTHORIZATION);
+            let tool = message.as_ref().and_then(|message| message.tool.as_deref());
+            if let Err(refusal) = server.check(given, tool) {
+                return Ok(*refusal);
+            }
+        }
+        if let Some(last) = text(&head.headers, &LAST_EVENT_ID)
+            && let Some(rest) = self.streams.resume(last)
+        {
+            (self.settings.note)("http/resume", json!({"last_event_id": last}));
+            return Ok(rest);
+        }
+        let fault_at = |places: &[FaultPlace]| {
+            let message = message.as_ref()?;
+            self.faults.of_request(places, message)
+        };
+        if let Some(fault) = fault_at(&[FaultPlace::Request, FaultPlace::LaterRequest]) {
+            let id = message.as_ref().map_or(Value::Null, |it| it.id.clone());
+            return self.faulty(fault, &head, &id);
+        }
+        restore_session(&mut head.headers);
+        if self.authorization.is_some() {
+            head.headers.remove(AUTHORIZATION);
+        }
+        let Some(fault) = fault_at(&[FaultPlace::Answer, FaultPlace::Handshake]) else {
+            return Ok(self.forward(&head, body).await);
+        };
+        let answer = match upstream::ask(self.settings.upstream, &head, body).await {
+            Ok(answer) => answer,
+            Err(error) => return Ok(unreachable(&error)),
+        };
+        let (mut head, body) = answer.into_parts();
+        upstream::strip(&mut head.headers);
+        let Ok(body) = Limited::new(body, MAX_CHANGED_BYTES).collect().await else {
+            return Err(HungUp);
+        };
+        let mut answer = Response::from_parts(head, body.to_bytes());
+        match fault.kind {
+            HttpFaultKind::UnknownRevision => {
+                answer = with_revision(answer, UNKNOWN_REVISION);
+            }
+            HttpFaultKind::OddSession => {
+                if let Some(id) = text(answer.headers(), &SESSION_ID)
+                    && let Ok(odd) = HeaderValue::try_from(format!("{ODD}{id}"))
+                {
+                    answer.headers_mut().insert(SESSION_ID, odd);
+                }
+            }
+            kind => return Ok(self.streams.with_fault(kind, answer)),
+        }
+        let mut reply = answer.map(crate::reply::whole);
+        mark(&mut reply);
+        Ok(reply)
+    }
+
+    /// Forwards a request unchanged.
+    async fn forward(&self, head: &Parts, body: Bytes) -> Reply {
+        let mut head = head.clone();
+        if text(&head.headers, &ORIGIN) == Some(&self.origin) {
+            head.headers.remove(ORIGIN);
+        }
+        match upstream::ask(self.settings.upstream, &head, body).await {
+            Ok(answer) => {
+                let mut reply = answer.map(|body| body.map_err(io::Error::other).boxed_unsync());
+                upstream::strip(reply.headers_mut());
+                mark(&mut reply);
+                reply
+            }
+            Err(error) => unreachable(&error),
+        }
+    }
+
+    /// Answers a request to the MCP endpoint with a fault.
+    fn faulty(&self, fault: HttpFault, head: &Parts, id: &Value) -> Result<Reply, HungUp> {
+        let error = |status, code: i64, text: &str| {
+            let error = json!({"code": code, "message": text});
+            json_reply(status, &json!({"jsonrpc": "2.0", "id": id, "error": error}))
+        };
+        Ok(match fault.kind {
+            HttpFaultKind::Unauthorized => self.unauthorized("the token was revoked"),
+            HttpFaultKind::TokenEcho => {
+                let token = text(&head.headers, &AUTHORIZATION).unwrap_or_default();
+                self.unauthorized(&format!("the token is not good: {token}"))
+            }
+            HttpFaultKind::InsufficientScope => match &self.authorization {
+                Some(server) => server.insufficient("mock:more"),
+                None => error(StatusCode::FORBIDDEN, -32600, "the token lacks a scope"),
+            },
+            HttpFaultKind::RateLimited => {
+                let wait = Duration::from_secs(fault.number);
+                *self.limited.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some((Instant::now(), wait));
+                let text = "too many requests";
+                let mut reply = error(StatusCode::TOO_MANY_REQUESTS, -32603, text);
+                reply.headers_mut().insert(RETRY_AFTER, fault.number.into());
+                reply
+            }
+            HttpFaultKind::BadGateway => page(StatusCode::BAD_GATEWAY, "502 Bad Gateway", ""),
+            HttpFaultKind::Redirect => {
+                let url = format!("{}{MCP}", self.elsewhere);
+                redirect(StatusCode::TEMPORARY_REDIRECT, &url)
+            }
+            HttpFaultKind::ForgetSession => {
+                error(StatusCode::NOT_FOUND, -32600, "the session does not exist")
+            }
+            HttpFaultKind::VersionRefused => error(
+                StatusCode::BAD_REQUEST,
+                -32022,
+                "the protocol version is not supported",
+            ),
+            HttpFaultKind::HeaderMismatch => error(
+                StatusCode::BAD_REQUEST,
+                -32020,
+                "a header differs from the message",
+            ),
+            // The other kinds have other places.
+            _ => return Err(HungUp),
+        })
+    }
+
+    fn unauthorized(&self, reason: &str) -> Reply {
+        if let Some(server) = &self.authorization {
+            return server.unauthorized(Some(reason));
+        }
+        let mut reply = refusal(StatusCode::UNAUTHORIZED, -32600, reason);
+        let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+        reply.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        reply
+    }
+
+    /// Notes the first request after a 429.
+    fn note_retry(&self) {
+        let last = self
+            .limited
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some((at, wait)) = last {
+            let after = at.elapsed();
+            (self.settings.note)(
+                "http/retry",
+                json!({"after_ms": after.as_millis() as u64, "early": after < wait}),
+            );
+        }
+    }
+}
+
+/// Returns the value of a header that is a text.
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Returns true if `Host` is a name of this machine, so that pages of other names cannot ask.
+fn is_local(headers: &HeaderMap) -> bool {
+    let host = text(headers, &HOST).and_then(|host| host.parse::<Uri>().ok());
+    let host = host.as_ref().and_then(Uri::host);
+    host.is_some_and(|host| {
+        let host = host.trim_matches(['[', ']']);
+        host == "localhost"
+            || host
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    })
+}
+
+/// Removes the odd characters before a session id.
+fn restore_session(headers: &mut HeaderMap) {
+    let plain = text(headers, &SESSION_ID)
+        .and_then(|id| id.strip_prefix(ODD))
+        .and_then(|id| HeaderValue::try_from(id).ok());
+    if let Some(plain) = plain {
+        headers.insert(SESSION_ID, plain);
+    }
+}
+
+fn refusal(status: StatusCode, code: i64, text: &str) -> Reply {
+    let error = json!({"code": code, "message": text});
+    json_reply(
+        status,
+        &json!({"jsonrpc": "2.0", "id": null, "error": error}),
+    )
+}
+
+fn unreachable(error: &io::Error) -> Reply {
+    let text = format!("the server behind the mock cannot be reached: {error}");
+    refusal(StatusCode::BAD_GATEWAY, -32603, &text)
+}
+
+/// Lets pages of any origin ask the authorization server.
+fn preflight() -> Reply {
+    let mut reply = reply(StatusCode::NO_CONTENT, "text/plain", "");
+    let headers = reply.headers_mut();
+    let methods = HeaderValue::from_static("GET, POST");
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
+    reply
+}
