@@ -5,6 +5,7 @@
     reason = "parameters are written in place, as `json!`"
 )]
 
+mod authorization;
 mod behaviour;
 mod files;
 mod misbehaviour;

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -14,6 +15,7 @@ use hyper::Response;
 use hyper::body::Frame;
 use replay_mock::HttpFaultKind;
 use serde_json::json;
+use tokio::time::{Sleep, sleep};
 
 use crate::reply::{Reply, events, mark};
 
@@ -21,6 +23,8 @@ use crate::reply::{Reply, events, mark};
 const MAX_RESUMABLE: usize = 1024;
 /// Delay before a client resumes a stream, in milliseconds.
 const RETRY_MS: u64 = 50;
+/// Pause between the last bytes of a cut answer and its end.
+const BREAK: Duration = Duration::from_millis(20);
 
 /// Messages of cut streams, by the id of the last event.
 #[derive(Debug, Default)]
@@ -58,8 +62,11 @@ impl CutStreams {
             }
             // Half of the answer, and no end of it.
             _ => {
-                let half = body.slice(..body.len() / 2);
-                let mut reply = Response::from_parts(head, Broken(Some(half)).boxed_unsync());
+                let broken = Broken {
+                    bytes: Some(body.slice(..body.len() / 2)),
+                    pause: Box::pin(sleep(BREAK)),
+                };
+                let mut reply = Response::from_parts(head, broken.boxed_unsync());
                 reply.headers_mut().remove(hyper::header::CONTENT_LENGTH);
                 mark(&mut reply);
                 reply
@@ -104,8 +111,11 @@ fn messages(stream: &str) -> Vec<String> {
     events.filter(|data| !data.is_empty()).collect()
 }
 
-/// A body that breaks after its bytes.
-struct Broken(Option<Bytes>);
+/// A body that breaks after its bytes. A pause lets them be sent first.
+struct Broken {
+    bytes: Option<Bytes>,
+    pause: Pin<Box<Sleep>>,
+}
 
 impl hyper::body::Body for Broken {
     type Data = Bytes;
@@ -113,12 +123,13 @@ impl hyper::body::Body for Broken {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        Poll::Ready(Some(match self.0.take() {
-            Some(bytes) => Ok(Frame::data(bytes)),
-            None => Err(io::ErrorKind::ConnectionAborted.into()),
-        }))
+        if let Some(bytes) = self.bytes.take() {
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        let paused = self.pause.as_mut().poll(context);
+        paused.map(|()| Some(Err(io::ErrorKind::ConnectionAborted.into())))
     }
 }
 

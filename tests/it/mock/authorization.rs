@@ -1,0 +1,587 @@
+//! Tests of simulated authorization, and of faults over HTTP.
+
+use std::process::{Command, Stdio};
+
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+use super::BINARY;
+use crate::http::client::{Response, Server};
+use crate::tree::Tree;
+
+/// A verifier and its challenge (RFC 7636, appendix B).
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+const REDIRECT: &str = "http://127.0.0.1:3030/callback";
+
+/// A mock over HTTP.
+struct Mock {
+    server: Server,
+    origin: String,
+}
+
+impl Mock {
+    /// Serves a manifest with these members and two tools.
+    fn start(tree: &Tree, members: Value, args: &[&str]) -> Self {
+        let mut manifest = json!({"name": "notes", "tools": [
+            {"name": "read", "response": {"content": [{"type": "text", "text": "note"}]}},
+            {"name": "write", "response": {"content": [{"type": "text", "text": "kept"}]}},
+        ]});
+        for (key, value) in members.as_object().unwrap() {
+            manifest[key] = value.clone();
+        }
+        tree.file("mock.yaml", json!({"mock_server": manifest}).to_string());
+        let mut command = Command::new(BINARY);
+        command
+            .args(["mock", "--tools-from", "mock.yaml", "--http", "127.0.0.1:0"])
+            .args(args)
+            .current_dir(tree.root())
+            .env_clear()
+            .env("HOME", tree.root())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let server = Server::spawn(command);
+        let origin = format!("http://{}", server.address);
+        Self { server, origin }
+    }
+
+    fn get(&self, path: &str) -> Response {
+        self.server.ask("GET", path, &[], &[])
+    }
+
+    /// Posts a form.
+    fn form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let kind = [("Content-Type", "application/x-www-form-urlencoded")];
+        self.server
+            .ask("POST", path, &kind, query(fields).as_bytes())
+    }
+
+    /// Calls a tool with a token, which may be empty.
+    fn call(&self, tool: &str, token: &str) -> Response {
+        let call =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool}});
+        let bearer = format!("Bearer {token}");
+        let accepts = ("Accept", "application/json, text/event-stream");
+        let headers = [accepts, ("Authorization", bearer.as_str())];
+        let count = if token.is_empty() { 1 } else { 2 };
+        self.server.post_with(&call, &headers[..count])
+    }
+
+    /// Registers a public client, and returns its id.
+    fn register(&self) -> String {
+        let asked = json!({"redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none"});
+        let answer = self
+            .server
+            .ask("POST", "/register", &[], asked.to_string().as_bytes());
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.json()["client_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Requests a code with these fields besides the usual ones, and returns the fields of the
+    /// redirect.
+    fn authorize(&self, client: &str, fields: &[(&str, &str)]) -> Vec<(String, String)> {
+        let usual = [
+            ("client_id", client),
+            ("redirect_uri", REDIRECT),
+            ("response_type", "code"),
+            ("code_challenge", CHALLENGE),
+            ("code_challenge_method", "S256"),
+            ("state", "s"),
+        ];
+        let usual = usual
+            .iter()
+            .filter(|(name, _)| !fields.iter().any(|(other, _)| other == name));
+        let all: Vec<(&str, &str)> = usual.copied().chain(fields.iter().copied()).collect();
+        let answer = self.get(&format!("/authorize?{}", query(&all)));
+        assert_eq!(answer.status, 302, "{answer:?}");
+        let location = answer.header("location").unwrap();
+        let (base, fields) = location.split_once('?').unwrap();
+        assert_eq!(base, REDIRECT);
+        let fields = fields.split('&').filter_map(|field| field.split_once('='));
+        fields
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+
+    /// Returns the code of a request for it.
+    fn code(&self, client: &str, fields: &[(&str, &str)]) -> String {
+        let fields = self.authorize(client, fields);
+        let code = fields.iter().find(|(name, _)| name == "code");
+        code.unwrap_or_else(|| panic!("no code: {fields:?}"))
+            .1
+            .clone()
+    }
+
+    fn exchange(&self, client: &str, code: &str, verifier: &str) -> Response {
+        self.form(
+            "/token",
+            &[
+                ("grant_type", "authorization_code"),
+                ("client_id", client),
+                ("code", code),
+                ("code_verifier", verifier),
+                ("redirect_uri", REDIRECT),
+            ],
+        )
+    }
+
+    /// Returns the answer of the token endpoint to a new client with these scopes.
+    fn tokens(&self, scope: &str) -> (String, Value) {
+        let client = self.register();
+        let scope = [("scope", scope)];
+        let fields = if scope[0].1.is_empty() {
+            &[][..]
+        } else {
+            &scope
+        };
+        let code = self.code(&client, fields);
+        let answer = self.exchange(&client, &code, VERIFIER);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        (client, answer.json())
+    }
+
+    /// Returns a token with these scopes.
+    fn token(&self, scope: &str) -> String {
+        self.tokens(scope).1["access_token"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    fn refresh(&self, client: &str, token: &Value) -> Response {
+        self.form(
+            "/token",
+            &[
+                ("grant_type", "refresh_token"),
+                ("client_id", client),
+                ("refresh_token", token.as_str().unwrap()),
+            ],
+        )
+    }
+}
+
+/// Encodes a form of plain values.
+fn query(fields: &[(&str, &str)]) -> String {
+    let fields = fields
+        .iter()
+        .map(|(name, value)| format!("{name}={}", value.replace(' ', "+")));
+    fields.collect::<Vec<_>>().join("&")
+}
+
+/// Returns the text of a tool's result.
+fn said(answer: &Response) -> Value {
+    answer.json()["result"]["content"][0]["text"].clone()
+}
+
+/// Returns the status and the error of OAuth.
+fn error(answer: &Response) -> (u16, String) {
+    let error = answer.json()["error"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    (answer.status, error)
+}
+
+#[test]
+fn request_without_token_is_told_where_to_get_one() {
+    let tree = Tree::new();
+    let mock = Mock::start(&tree, json!({"auth": {"scopes": ["notes"]}}), &[]);
+    let refused = mock.call("read", "");
+    assert_eq!(refused.status, 401);
+    let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", mock.origin);
+    let challenge = format!("Bearer scope=\"notes\", resource_metadata=\"{metadata}\"");
+    assert_eq!(refused.header("www-authenticate"), Some(challenge.as_str()));
+    let resource = mock.get("/.well-known/oauth-protected-resource/mcp").json();
+    assert_eq!(
+        resource,
+        json!({
+            "resource": format!("{}/mcp", mock.origin),
+            "authorization_servers": [mock.origin],
+            "scopes_supported": ["notes"],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "a mock of replay",
+        })
+    );
+    let server = mock.get("/.well-known/oauth-authorization-server").json();
+    let openid = mock.get("/.well-known/openid-configuration").json();
+    assert_eq!(server, openid);
+    assert_eq!(server["issuer"], json!(mock.origin));
+    assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
+    let unknown = mock.call("read", "unknown");
+    assert_eq!(error(&unknown), (401, "invalid_token".to_owned()));
+}
+
+#[test]
+fn token_of_code_flow_is_accepted() {
+    for form in ["opaque", "jwt"] {
+        let tree = Tree::new();
+        let mock = Mock::start(&tree, json!({"auth": {"tokens": form}}), &[]);
+        let (_, answer) = mock.tokens("");
+        let token = answer["access_token"].as_str().unwrap();
+        assert_eq!(token.split('.').count(), if form == "jwt" { 3 } else { 1 });
+        assert_eq!(answer["expires_in"], 3600);
+        assert_eq!(said(&mock.call("read", token)), "note");
+    }
+}
+
+#[test]
+fn code_request_with_fault_is_refused() {
+    let tree = Tree::new();
+    let auth = json!({"auth": {"scopes": ["notes"], "require_resource": true}});
+    let mock = Mock::start(&tree, auth, &[]);
+    let client = mock.register();
+    let resource = format!("{}/mcp", mock.origin);
+    let cases = [
+        (vec![("code_challenge_method", "plain")], "invalid_request"),
+        (vec![("code_challenge", "")], "invalid_request"),
+        (
+            vec![("response_type", "token")],
+            "unsupported_response_type",
+        ),
+        (vec![("scope", "other")], "invalid_scope"),
+        (vec![], "invalid_target"),
+        (
+            vec![("resource", "http://127.0.0.1:1/mcp")],
+            "invalid_target",
+        ),
+    ];
+    for (fields, expected) in cases {
+        let answer = mock.authorize(&client, &fields);
+        let found = answer.iter().find(|(name, _)| name == "error").unwrap();
+        assert_eq!(found.1, expected, "{fields:?}");
+    }
+    mock.code(&client, &[("resource", &resource)]);
+    let elsewhere = query(&[("client_id", &client), ("redirect_uri", "http://other/cb")]);
+    assert_eq!(mock.get(&format!("/authorize?{elsewhere}")).status, 400);
+}
+
+#[test]
+fn code_is_exchanged_once_and_with_its_verifier() {
+    let tree = Tree::new();
+    let mock = Mock::start(&tree, json!({"auth": {}}), &[]);
+    let client = mock.register();
+    let invalid = (400, "invalid_grant".to_owned());
+    let code = mock.code(&client, &[]);
+    assert_eq!(error(&mock.exchange(&client, &code, "wrong")), invalid);
+    let code = mock.code(&client, &[]);
+    assert_eq!(mock.exchange(&client, &code, VERIFIER).status, 200);
+    assert_eq!(error(&mock.exchange(&client, &code, VERIFIER)), invalid);
+    let other = mock.register();
+    let code = mock.code(&client, &[]);
+    assert_eq!(error(&mock.exchange(&other, &code, VERIFIER)), invalid);
+}
+
+#[test]
+fn used_refresh_token_ends_its_grant() {
+    let tree = Tree::new();
+    let mock = Mock::start(&tree, json!({"auth": {}}), &[]);
+    let (client, first) = mock.tokens("");
+    let second = mock.refresh(&client, &first["refresh_token"]).json();
+    let token = second["access_token"].as_str().unwrap();
+    assert_eq!(said(&mock.call("read", token)), "note");
+    let invalid = (400, "invalid_grant".to_owned());
+    for token in [&first, &second] {
+        let again = mock.refresh(&client, &token["refresh_token"]);
+        assert_eq!(error(&again), invalid);
+    }
+}
+
+#[test]
+fn tool_with_scope_needs_step_up() {
+    let tree = Tree::new();
+    let auth = json!({"auth": {"scopes": ["read"], "tool_scopes": {"write": ["write"]}}});
+    let mock = Mock::start(&tree, auth, &[]);
+    let refused = mock.call("write", &mock.token("read"));
+    assert_eq!(error(&refused), (403, "insufficient_scope".to_owned()));
+    let challenge = refused.header("www-authenticate").unwrap();
+    assert!(challenge.contains("scope=\"read write\""), "{challenge}");
+    assert_eq!(said(&mock.call("write", &mock.token("read write"))), "kept");
+}
+
+#[test]
+fn other_grants_give_tokens() {
+    let tree = Tree::new();
+    let clients = json!([{"client_id": "robot", "client_secret": "key"}]);
+    let mock = Mock::start(&tree, json!({"auth": {"clients": clients}}), &[]);
+    let who = [("client_id", "robot"), ("client_secret", "key")];
+    let own = [&who[..], &[("grant_type", "client_credentials")]].concat();
+    let own = mock.form("/token", &own);
+    let token = own.json()["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(said(&mock.call("read", &token)), "note");
+    let wrong = [("client_id", "robot"), ("grant_type", "client_credentials")];
+    let refused = mock.form("/token", &wrong);
+    assert_eq!(error(&refused), (401, "invalid_client".to_owned()));
+    let device = mock.form("/device_authorization", &who).json();
+    let grant = "urn:ietf:params:oauth:grant-type:device_code";
+    let code = device["device_code"].as_str().unwrap();
+    let poll = [&who[..], &[("grant_type", grant), ("device_code", code)]].concat();
+    let pending = (400, "authorization_pending".to_owned());
+    assert_eq!(error(&mock.form("/token", &poll)), pending);
+    assert_eq!(mock.form("/token", &poll).status, 200);
+}
+
+#[test]
+fn page_asks_for_consent() {
+    let tree = Tree::new();
+    let mock = Mock::start(&tree, json!({"auth": {"consent": "page"}}), &[]);
+    let client = mock.register();
+    let asked = query(&[
+        ("client_id", &client),
+        ("redirect_uri", REDIRECT),
+        ("response_type", "code"),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+        ("state", "%22%3E%3Cscript%3E"),
+    ]);
+    let page = mock.get(&format!("/authorize?{asked}"));
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains("<button>Allow</button>"), "{page:?}");
+    assert!(page.text().contains("This page is a mock."), "{page:?}");
+    assert!(!page.text().contains("<script>"), "{page:?}");
+    let allowed = mock.form(&format!("/authorize?{asked}"), &[]);
+    assert_eq!(allowed.status, 302);
+}
+
+#[test]
+fn request_with_fault_gets_it_the_given_times() {
+    let cases = [
+        ("unauthorized", 401),
+        ("token-echo", 401),
+        ("rate-limited:1", 429),
+        ("bad-gateway", 502),
+        ("redirect", 307),
+        ("forget-session", 404),
+        ("insufficient-scope", 403),
+        ("version-refused", 400),
+        ("header-mismatch", 400),
+    ];
+    for (fault, status) in cases {
+        let tree = Tree::new();
+        let rule = json!({"fault": fault, "after": 1, "times": 1, "tool": "read"});
+        let mock = Mock::start(&tree, json!({"auth": {}, "faults": [rule]}), &[]);
+        let token = mock.token("");
+        let statuses = ["read", "write", "read", "read"].map(|tool| mock.call(tool, &token).status);
+        assert_eq!(statuses, [200, 200, status, 200], "{fault}");
+    }
+}
+
+#[test]
+fn token_with_fault_is_refused_by_resource() {
+    for fault in ["wrong-audience", "expired-token"] {
+        let tree = Tree::new();
+        let rule = json!({"fault": fault, "times": 1});
+        let mock = Mock::start(&tree, json!({"auth": {}, "faults": [rule]}), &[]);
+        let (client, first) = mock.tokens("");
+        let bad = mock.call("read", first["access_token"].as_str().unwrap());
+        assert_eq!(error(&bad), (401, "invalid_token".to_owned()), "{fault}");
+        let second = mock.refresh(&client, &first["refresh_token"]).json();
+        let good = mock.call("read", second["access_token"].as_str().unwrap());
+        assert_eq!(said(&good), "note", "{fault}");
+    }
+}
+
+#[test]
+fn cut_answer_is_not_complete() {
+    for fault in ["cut", "gone"] {
+        let tree = Tree::new();
+        let mock = Mock::start(&tree, json!({"faults": [{"fault": fault}]}), &[]);
+        let mut client = mock.server.connect();
+        let call =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read"}});
+        client.send_message(&call, &[("Accept", "application/json")]);
+        if fault == "cut" {
+            assert_eq!(client.head().status, 200);
+        }
+        assert!(client.is_hung_up(), "{fault}");
+    }
+}
+
+#[test]
+fn cut_stream_is_resumed_once() {
+    let tree = Tree::new();
+    let rule = json!({"fault": "cut-resumable", "times": 1});
+    let mock = Mock::start(&tree, json!({"faults": [rule]}), &[]);
+    let cut = mock.call("read", "");
+    assert_eq!(cut.text(), "id: event-1\nretry: 50\ndata: \n\n");
+    let resume = || {
+        let headers = [
+            ("Accept", "text/event-stream"),
+            ("Last-Event-ID", "event-1"),
+        ];
+        mock.server.ask("GET", "/mcp", &headers, &[])
+    };
+    let rest = resume().events();
+    assert_eq!(rest[0]["result"]["content"][0]["text"], "note");
+    assert_eq!(resume().status, 405);
+}
+
+#[test]
+fn duplicate_event_has_the_same_id() {
+    let tree = Tree::new();
+    let mock = Mock::start(
+        &tree,
+        json!({"faults": [{"fault": "duplicate-event"}]}),
+        &[],
+    );
+    let text = mock.call("read", "").text();
+    let events: Vec<&str> = text.split_terminator("\n\n").collect();
+    assert_eq!(events.len(), 2);
+    assert_eq!(events[0], events[1]);
+    assert!(events[0].starts_with("id: event-1\ndata: {"), "{text}");
+}
+
+#[test]
+fn handshake_with_fault_differs() {
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"}}});
+    let tree = Tree::new();
+    let mock = Mock::start(
+        &tree,
+        json!({"faults": [{"fault": "unknown-revision"}]}),
+        &[],
+    );
+    let answer = mock.server.post(&initialize).json();
+    assert_eq!(answer["result"]["protocolVersion"], "2099-01-01");
+    let mock = Mock::start(&tree, json!({"faults": [{"fault": "odd-session"}]}), &[]);
+    let opened = mock.server.post(&initialize);
+    let session = opened.header("mcp-session-id").unwrap();
+    assert!(
+        session.starts_with("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"),
+        "{session}"
+    );
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"});
+    let used = mock.server.post_with(&list, &[("Mcp-Session-Id", session)]);
+    assert_eq!(used.status, 200);
+}
+
+#[test]
+fn authorization_server_with_fault_misleads() {
+    let cases = [("wrong-issuer", "issuer"), ("link-local", "token_endpoint")];
+    for (fault, member) in cases {
+        let tree = Tree::new();
+        let mock = Mock::start(
+            &tree,
+            json!({"auth": {}, "faults": [{"fault": fault}]}),
+            &[],
+        );
+        let document = mock.get("/.well-known/oauth-authorization-server").json();
+        let value = document[member].as_str().unwrap();
+        assert!(!value.starts_with(&mock.origin), "{fault}: {value}");
+    }
+    for (fault, field) in [("mix-up", "iss"), ("wrong-state", "state")] {
+        let tree = Tree::new();
+        let mock = Mock::start(
+            &tree,
+            json!({"auth": {}, "faults": [{"fault": fault}]}),
+            &[],
+        );
+        let client = mock.register();
+        let fields = mock.authorize(&client, &[]);
+        let value = &fields.iter().find(|(name, _)| name == field).unwrap().1;
+        let right = if field == "iss" {
+            mock.origin.replace(':', "%3A").replace('/', "%2F")
+        } else {
+            "s".to_owned()
+        };
+        assert_ne!(*value, right, "{fault}");
+    }
+}
+
+#[test]
+fn redirected_token_is_noted() {
+    let tree = Tree::new();
+    tree.file(
+        "expect.yaml",
+        "expect:\n\
+         - { method: http/token, match: { pkce: true, ok: true }, times: 1 }\n\
+         - { method: http/elsewhere, match: { authorization: true }, times: 0 }\n",
+    );
+    let members = json!({"auth": {}, "faults": [{"fault": "redirect"}]});
+    for follows in [false, true] {
+        let mut mock = Mock::start(&tree, members.clone(), &["--expect", "expect.yaml"]);
+        let token = mock.token("");
+        let redirected = mock.call("read", &token);
+        let other = redirected.header("location").unwrap();
+        if follows {
+            let address = other.trim_start_matches("http://").trim_end_matches("/mcp");
+            let mut stream = std::net::TcpStream::connect(address).unwrap();
+            let head = format!(
+                "GET /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\
+                 Connection: close\r\n\r\n"
+            );
+            std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+            let mut answer = String::new();
+            std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+        }
+        mock.server.terminate();
+        let status = mock.server.wait();
+        assert_eq!(
+            status.code(),
+            Some(i32::from(follows)),
+            "{}",
+            mock.server.log()
+        );
+    }
+}
+
+#[test]
+fn early_retry_after_429_is_noted() {
+    let tree = Tree::new();
+    tree.file(
+        "expect.yaml",
+        "expect:\n- { method: http/retry, match: { early: true }, times: 1 }\n",
+    );
+    let rule = json!({"fault": "rate-limited:600", "times": 1});
+    let mut mock = Mock::start(
+        &tree,
+        json!({"faults": [rule]}),
+        &["--expect", "expect.yaml"],
+    );
+    let limited = mock.call("read", "");
+    assert_eq!(
+        (limited.status, limited.header("retry-after")),
+        (429, Some("600"))
+    );
+    assert_eq!(said(&mock.call("read", "")), "note");
+    mock.server.terminate();
+    assert_eq!(mock.server.wait().code(), Some(0));
+}
+
+#[test]
+fn server_card_follows_from_manifest() {
+    let tree = Tree::new();
+    let members = json!({"version": "2", "title": "Notes", "card": {"websiteUrl": "http://x"}});
+    let mock = Mock::start(&tree, members, &[]);
+    let card = mock.get("/.well-known/mcp.json").json();
+    let expected = json!({
+        "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
+        "name": "local.mock/notes",
+        "version": "2",
+        "description": "A mock of an MCP server",
+        "remotes": [{
+            "type": "streamable-http",
+            "url": format!("{}/mcp", mock.origin),
+            "supportedProtocolVersions":
+                ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+        }],
+        "title": "Notes",
+        "websiteUrl": "http://x",
+    });
+    assert_eq!(card, expected);
+    assert_eq!(
+        mock.get("/.well-known/mcp/server-card.json").json(),
+        expected
+    );
+}
+
+#[test]
+fn name_of_another_machine_is_refused() {
+    let tree = Tree::new();
+    let mock = Mock::start(&tree, json!({"auth": {}}), &[]);
+    let path = "/.well-known/oauth-authorization-server";
+    let headers = [("Host", "mock.example")];
+    assert_eq!(mock.server.ask("GET", path, &headers, &[]).status, 403);
+}
