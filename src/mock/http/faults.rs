@@ -56,14 +56,22 @@ impl Faults {
             .any(|(rule, _)| kinds.contains(&rule.fault.kind))
     }
 
-    /// Counts a request for the rules that it matches, up to the first one that gives it a fault.
+    /// Counts a request for each rule that it matches, and returns the first fault that is due.
+    /// Other faults that are due wait for the next request.
     fn first(&self, matches: impl Fn(&FaultRule) -> bool) -> Option<HttpFault> {
-        let mut matching = self.0.iter().filter(|(rule, _)| matches(rule));
-        matching.find_map(|(rule, count)| {
-            let before = count.fetch_add(1, Relaxed);
-            let is_due =
-                before >= rule.after && rule.times.is_none_or(|times| before - rule.after < times);
-            is_due.then_some(rule.fault)
-        })
+        let mut due = None;
+        for (rule, count) in self.0.iter().filter(|(rule, _)| matches(rule)) {
+            let is_due = |before: u64| {
+                before >= rule.after && rule.times.is_none_or(|times| before - rule.after < times)
+            };
+            let counted = count.fetch_update(Relaxed, Relaxed, |before| {
+                let waits = is_due(before) && due.is_some();
+                (!waits).then_some(before + 1)
+            });
+            if counted.is_ok_and(is_due) {
+                due = Some(rule.fault);
+            }
+        }
+        due
     }
 }

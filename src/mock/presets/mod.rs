@@ -21,10 +21,14 @@ macro_rules! preset {
 }
 
 /// All presets, in the order of the documentation.
-pub const PRESETS: [Preset; 8] = [
+pub const PRESETS: [Preset; 9] = [
     preset!(
         "evil",
         "poisoned descriptions, a shadowing tool, injections in results and resources, results that break the schema"
+    ),
+    preset!(
+        "evil-auth",
+        "over HTTP: an authorization server that mixes up issuers, redirects elsewhere, echoes tokens, and leads to link-local addresses"
     ),
     preset!(
         "rugpull",

@@ -15,6 +15,9 @@ const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 const REDIRECT: &str = "http://127.0.0.1:3030/callback";
 
+/// Documentation with an example.
+const DOCS: &str = include_str!("../../../docs/mock.md");
+
 /// A mock over HTTP.
 struct Mock {
     server: Server,
@@ -31,7 +34,12 @@ impl Mock {
         for (key, value) in members.as_object().unwrap() {
             manifest[key] = value.clone();
         }
-        tree.file("mock.yaml", json!({"mock_server": manifest}).to_string());
+        Self::serve(tree, &json!({"mock_server": manifest}).to_string(), args)
+    }
+
+    /// Serves this manifest.
+    fn serve(tree: &Tree, manifest: &str, args: &[&str]) -> Self {
+        tree.file("mock.yaml", manifest);
         let mut command = Command::new(BINARY);
         command
             .args(["mock", "--tools-from", "mock.yaml", "--http", "127.0.0.1:0"])
@@ -185,7 +193,7 @@ fn error(answer: &Response) -> (u16, String) {
 }
 
 #[test]
-fn request_without_token_is_told_where_to_get_one() {
+fn request_without_token_gets_place_of_metadata() {
     let tree = Tree::new();
     let mock = Mock::start(&tree, json!({"auth": {"scopes": ["notes"]}}), &[]);
     let refused = mock.call("read", "");
@@ -584,4 +592,27 @@ fn name_of_another_machine_is_refused() {
     let path = "/.well-known/oauth-authorization-server";
     let headers = [("Host", "mock.example")];
     assert_eq!(mock.server.ask("GET", path, &headers, &[]).status, 403);
+}
+
+#[test]
+fn example_of_docs_serves_client_that_meets_its_expectations() {
+    let tree = Tree::new();
+    let section = DOCS.split("## Authorization").nth(1).unwrap();
+    let mut blocks = section.split("```yaml\n").skip(1);
+    let mut example = || blocks.next().unwrap().split("```").next().unwrap();
+    let (manifest, expectations) = (example(), example());
+    tree.file("expect.yaml", expectations);
+    let mut mock = Mock::serve(&tree, manifest, &["--expect", "expect.yaml"]);
+    let client = mock.register();
+    let resource = format!("{}/mcp", mock.origin);
+    let code = mock.code(&client, &[("resource", &resource), ("scope", "read write")]);
+    let first = mock.exchange(&client, &code, VERIFIER).json();
+    let token = first["access_token"].as_str().unwrap();
+    let statuses = [(); 5].map(|()| mock.call("read_note", token).status);
+    assert_eq!(statuses, [401, 200, 200, 429, 200]);
+    let second = mock.refresh(&client, &first["refresh_token"]).json();
+    let token = second["access_token"].as_str().unwrap();
+    assert_eq!(said(&mock.call("write_note", token)), "kept");
+    mock.server.terminate();
+    assert_eq!(mock.server.wait().code(), Some(0), "{}", mock.server.log());
 }

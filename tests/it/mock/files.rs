@@ -265,7 +265,7 @@ fn starter_manifest_is_written_once_and_valid() {
     let presets = run(&tree, &["mock", "presets"], &[]).lines;
     assert_eq!(
         (presets.len(), presets[0].starts_with("evil ")),
-        (8, true),
+        (9, true),
         "{presets:?}"
     );
 }
