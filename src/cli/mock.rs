@@ -36,20 +36,8 @@ pub struct MockServe {
     pub client: ClientArgs,
     #[command(flatten)]
     pub log: LogArgs,
-    /// Write every message and its answer to this file, as lines of JSON
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub journal: Option<PathBuf>,
-    /// Check the client's messages against this file
-    ///
-    /// At the end the mock prints a report on stderr. The exit status is 1 if an expectation is not
-    /// met.
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub expect: Option<PathBuf>,
-    /// Write the report of --expect to this file, too
-    ///
-    /// This is for clients that hide stderr and the exit status.
-    #[arg(long, requires = "expect", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub watch: WatchArgs,
     /// Apply this fault to every tools/call; `replay mock presets --faults` lists the faults
     #[arg(long, value_name = "KIND")]
     pub fault: Option<MockFault>,
@@ -64,6 +52,46 @@ pub struct MockServe {
     /// The same as --log-level debug
     #[arg(long)]
     pub verbose: bool,
+}
+
+/// Observers of the client.
+#[derive(Clone, Debug, Default, Parser)]
+pub struct WatchArgs {
+    /// Write every message and its answer to this file, as lines of JSON
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub journal: Option<PathBuf>,
+    /// Check the client's messages against this file
+    ///
+    /// At the end the mock prints a report on stderr. The exit status is 1 if an expectation is not
+    /// met.
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub expect: Option<PathBuf>,
+    /// Write the report of --expect to this file, too
+    ///
+    /// This is for clients that hide stderr and the exit status.
+    #[arg(long, requires = "expect", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+}
+
+/// `replay mock proxy`.
+#[derive(Clone, Debug, Parser)]
+pub struct ProxyArgs {
+    /// URL of the MCP endpoint of the server
+    #[arg(long, value_name = "URL")]
+    pub target: String,
+    /// Loopback address to serve at; port 0 takes a free port, which the log names
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub http: SocketAddr,
+    /// Apply the `faults` of this manifest, and its `auth` and `card` if there are any
+    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    pub faults_from: Option<PathBuf>,
+    /// Trust the certificates of this file instead of the system's
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub cacert: Option<PathBuf>,
+    #[command(flatten)]
+    pub watch: WatchArgs,
+    #[command(flatten)]
+    pub log: LogArgs,
 }
 
 /// Secrets to leave out of cassettes.
@@ -119,6 +147,8 @@ pub enum MockAction {
         #[command(flatten)]
         log: LogArgs,
     },
+    /// Serve a real server over HTTP, with faults, expectations and a journal
+    Proxy(ProxyArgs),
     /// Print a manifest with the answers of a cassette, for editing
     Distill {
         /// The cassette

@@ -36,7 +36,7 @@ pub use help::parse;
 pub(crate) use http::{
     BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile,
 };
-pub(crate) use mock::{MockAction, MockServe, Redact};
+pub(crate) use mock::{MockAction, MockServe, ProxyArgs, Redact, WatchArgs};
 pub(crate) use options::{
     AccessArgs, ClientArgs, CommandArgs, ConfinedArgs, DirectoryArgs, EnvironmentScope, Errors,
     Home, Isolation, IsolationArgs, LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options,

@@ -10,7 +10,7 @@ use replay_files::policy::Root;
 use replay_mcp::sessions::{Ledger, Observer, Service, Session, Traced, Way};
 use replay_mcp::telemetry::Tracer;
 use replay_mcp::transport::{End, StdioServer, Writer};
-use replay_mock::Observed;
+use replay_mock::{Observed, Observers};
 use replay_sandbox::{Tier, give_back_memory};
 
 use super::mock;
@@ -74,7 +74,10 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     };
     let service = Traced::over(service, tracer.as_ref(), Way::Stdio);
     let service = match recorder {
-        Some(recorder) => Arc::new(Observed::new(service, vec![Arc::new(recorder)])),
+        Some(recorder) => Arc::new(Observed::new(
+            service,
+            Arc::new(Observers::new(vec![Arc::new(recorder)])),
+        )),
         None => service,
     };
     let service = ledger.over(service, "stdio");

@@ -58,7 +58,7 @@ pub use http_fault::{FaultPlace, FaultRule, HttpFault, HttpFaultKind};
 pub use journal::Journal;
 pub use load::{load, load_expectations};
 pub use manifest::Manifest;
-pub use observer::{Observed, SessionObserver};
+pub use observer::{Observed, Observers, SessionObserver};
 pub use player::{CassetteMiss, CassettePlayer, Upstream};
 pub use presets::{PRESETS, STARTER, preset};
 pub use problems::{FileProblem, LoadError};

@@ -45,11 +45,59 @@ pub trait SessionObserver: Send + Sync {
     fn answered(&self, _seen: &SeenMessage) {}
 }
 
+/// Observers, and the number of messages that they have seen.
+#[derive(Default)]
+pub struct Observers {
+    all: Vec<Arc<dyn SessionObserver>>,
+    count: AtomicU64,
+}
+
+impl Observers {
+    pub fn new(all: Vec<Arc<dyn SessionObserver>>) -> Self {
+        Self {
+            all,
+            ..Self::default()
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Returns the number of the next message.
+    fn next(&self) -> u64 {
+        self.count.fetch_add(1, Relaxed) + 1
+    }
+
+    fn came(&self, seen: &SeenMessage) {
+        self.all.iter().for_each(|observer| observer.came(seen));
+    }
+
+    fn answered(&self, seen: &SeenMessage) {
+        self.all.iter().for_each(|observer| observer.answered(seen));
+    }
+
+    /// Tells the observers of an event outside a session, as a method.
+    pub fn note(&self, method: &str, params: Value) {
+        let seen = SeenMessage {
+            number: self.next(),
+            id: None,
+            method: method.to_owned(),
+            params,
+            revision: None,
+            reply: None,
+            before: Vec::new(),
+            time: Duration::ZERO,
+        };
+        self.came(&seen);
+        self.answered(&seen);
+    }
+}
+
 /// A service with observers.
 pub struct Observed {
     inner: Arc<dyn Service>,
-    observers: Vec<Arc<dyn SessionObserver>>,
-    count: AtomicU64,
+    observers: Arc<Observers>,
     /// Numbers of the requests in flight. Threads may process requests in another order than they
     /// arrive.
     numbers: Mutex<HashMap<Id, u64>>,
@@ -62,35 +110,19 @@ pub struct Observed {
 
 impl Observed {
     /// Wraps `inner` with observers.
-    pub fn new(inner: Arc<dyn Service>, observers: Vec<Arc<dyn SessionObserver>>) -> Self {
-        let wants_messages = observers.iter().any(|observer| observer.wants_messages());
+    pub fn new(inner: Arc<dyn Service>, observers: Arc<Observers>) -> Self {
+        let wants_messages = observers
+            .all
+            .iter()
+            .any(|observer| observer.wants_messages());
         let (numbers, leaving, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self {
             inner,
             observers,
-            count: AtomicU64::new(0),
             numbers,
             leaving,
             asked,
             wants_messages,
-        }
-    }
-
-    /// Tells the observers of something that is no message of the protocol, as a method.
-    pub fn note(&self, method: &str, params: Value) {
-        let seen = SeenMessage {
-            number: self.count.fetch_add(1, Relaxed) + 1,
-            id: None,
-            method: method.to_owned(),
-            params,
-            revision: None,
-            reply: None,
-            before: Vec::new(),
-            time: Duration::ZERO,
-        };
-        for observer in &self.observers {
-            observer.came(&seen);
-            observer.answered(&seen);
         }
     }
 
@@ -103,7 +135,7 @@ impl Observed {
             .as_ref()
             .and_then(|id| lock(&self.numbers).remove(id));
         let seen = SeenMessage {
-            number: known.unwrap_or_else(|| self.count.fetch_add(1, Relaxed) + 1),
+            number: known.unwrap_or_else(|| self.observers.next()),
             id: request.id.clone(),
             method: request.method.to_string(),
             params: params.unwrap_or_else(|| json!({})),
@@ -112,9 +144,7 @@ impl Observed {
             before: Vec::new(),
             time: Duration::ZERO,
         };
-        self.observers
-            .iter()
-            .for_each(|observer| observer.came(&seen));
+        self.observers.came(&seen);
         seen
     }
 
@@ -162,9 +192,7 @@ impl Observed {
 
     fn notify_answered(&self, mut seen: SeenMessage) {
         seen.before.truncate(MAX_RECORDED_MESSAGES);
-        self.observers
-            .iter()
-            .for_each(|observer| observer.answered(&seen));
+        self.observers.answered(&seen);
     }
 }
 
@@ -255,7 +283,7 @@ impl Service for Observed {
 
     fn weight(&self, request: &Request<'_>) -> Weight {
         if let Some(id) = &request.id {
-            lock(&self.numbers).insert(id.clone(), self.count.fetch_add(1, Relaxed) + 1);
+            lock(&self.numbers).insert(id.clone(), self.observers.next());
         }
         self.inner.weight(request)
     }
@@ -295,9 +323,7 @@ impl Service for Observed {
 
     fn notified(&self, request: &Request<'_>) {
         let seen = self.came(request, None);
-        self.observers
-            .iter()
-            .for_each(|observer| observer.answered(&seen));
+        self.observers.answered(&seen);
         self.inner.notified(request);
     }
 

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use replay_base::limits::MAX_MANIFEST_BYTES;
+use replay_base::limits::{MAX_LINE_BYTES, MAX_MANIFEST_BYTES};
 use replay_clients::FailureForm;
 use replay_mcp::protocol::Revision;
 use replay_mcp::sessions::{Service, Session};
@@ -24,14 +24,17 @@ use replay_mcp::transport::{Limits, StdioServer, Writer};
 use replay_mock::{
     Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier,
     FileProblem, HttpFault, Journal, LoadError, MANIFEST_SCHEMA, Manifest, Mock, MockFault,
-    Observed, PRESETS, Redactor, STARTER, SessionObserver, distill, is_secret, load,
+    Observed, Observers, PRESETS, Redactor, STARTER, SessionObserver, distill, is_secret, load,
     load_expectations, preset,
 };
-use replay_mock_http::{Front, FrontSettings};
+use replay_mock_http::{Front, FrontSettings, Note, Upstream};
+use replay_network::http_client::HttpTarget;
+use rustix::event::{PollFd, PollFlags, poll};
 use tracing::level_filters::LevelFilter;
 
 use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
-use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, Redact};
+use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, ProxyArgs, Redact, WatchArgs};
+use crate::config;
 use crate::config::reasons;
 use crate::config::{client_limits, failure_form, level_filter};
 use crate::tenants;
@@ -57,12 +60,17 @@ pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
             .run(Some(signals.as_fd()))
             .context("stdin cannot be served")?;
     }
-    let Some(verifier) = mock.verifier else {
+    finish(mock.verifier.as_deref(), serve.watch.report.as_deref())
+}
+
+/// Writes the report of the expectations, if there are any.
+fn finish(verifier: Option<&ExpectationVerifier>, report_file: Option<&Path>) -> Result<ExitCode> {
+    let Some(verifier) = verifier else {
         return Ok(ExitCode::SUCCESS);
     };
     let (report, good) = verifier.verdict();
     std::io::stderr().write_all(report.as_bytes())?;
-    if let Some(path) = &serve.report {
+    if let Some(path) = report_file {
         // A client that starts servers may hide their stderr.
         create(path)?
             .write_all(report.as_bytes())
@@ -80,23 +88,60 @@ fn serve_over_http(
 ) -> Result<()> {
     let listener = tenants::listen_for_mock(address)?;
     let inner = tenants::listen_for_mock(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-    let observed = mock.observed.clone();
-    let note = move |method: &str, params| {
-        tracing::debug!("{method}: {params}");
-        if let Some(observed) = &observed {
-            observed.note(method, params);
-        }
-    };
     let settings = FrontSettings {
         manifest: mock.manifest.clone(),
-        upstream: inner.local_addr()?,
+        upstream: Upstream::local(inner.local_addr()?),
+        notes_messages: false,
         versions: Revision::ALL.map(Revision::as_str).to_vec(),
-        note: Arc::new(note),
+        note: note_to(&mock.observers),
         max_message_bytes: limits.max_line_bytes,
     };
     tracing::info!("serving at http://{}/mcp", listener.local_addr()?);
     let _front = Front::start(listener, settings).context("the mock cannot be served")?;
     tenants::serve_mock(&mock.service, inner, limits, signals)
+}
+
+/// Serves a real server behind a front until a signal.
+fn proxy(args: &ProxyArgs) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(level_filter(args.log.log_level));
+    let target = HttpTarget::parse(&args.target).context("--target")?;
+    let trust = target
+        .is_encrypted
+        .then(|| config::trust(args.cacert.as_deref(), "--cacert FILE"))
+        .transpose()?;
+    let manifest = match &args.faults_from {
+        Some(path) => read_manifest(path, &read(path)?)?.0,
+        None => Manifest::default(),
+    };
+    let (observers, verifier) = observers(&args.watch, None)?;
+    let listener = tenants::listen_for_mock(args.http)?;
+    let settings = FrontSettings {
+        manifest,
+        upstream: Upstream::new(target, trust),
+        notes_messages: true,
+        versions: Revision::ALL.map(Revision::as_str).to_vec(),
+        note: note_to(&observers),
+        max_message_bytes: MAX_LINE_BYTES,
+    };
+    tracing::info!(
+        "{} is behind the proxy; serving at http://{}/mcp",
+        args.target,
+        listener.local_addr()?
+    );
+    let _front = Front::start(listener, settings).context("the proxy cannot be served")?;
+    let mut fds = [PollFd::new(&signals, PollFlags::IN)];
+    while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
+    finish(verifier.as_deref(), args.watch.report.as_deref())
+}
+
+/// Returns the receiver of events outside the protocol.
+fn note_to(observers: &Arc<Observers>) -> Note {
+    let observers = Arc::clone(observers);
+    Arc::new(move |method, params| {
+        tracing::debug!("{method}: {params}");
+        observers.note(method, params);
+    })
 }
 
 /// Warns of parts of a manifest that only work over HTTP.
@@ -109,8 +154,7 @@ fn warn_of_http_parts(manifest: &Manifest) {
 /// A mock service, and the verifier of its client.
 struct MockService {
     service: Arc<dyn Service>,
-    /// The service with its observers, if it has any.
-    observed: Option<Arc<Observed>>,
+    observers: Arc<Observers>,
     /// The manifest; empty for a cassette.
     manifest: Manifest,
     /// Set with `--expect`.
@@ -164,36 +208,40 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
     if asked.cassette.is_some() && asked.fault.is_some() {
         bail!("--fault goes with --tools-from and --preset; a cassette answers as it was recorded");
     }
-    let mut observers: Vec<Arc<dyn SessionObserver>> = Vec::new();
+    let (observers, verifier) = observers(&asked.watch, served.as_deref())?;
+    if !observers.is_empty() {
+        service = Arc::new(Observed::new(service, Arc::clone(&observers)));
+    }
+    Ok(MockService {
+        service,
+        observers,
+        manifest,
+        verifier,
+    })
+}
+
+/// Returns the observers that the flags name. `served` checks the names of expected tools.
+fn observers(
+    asked: &WatchArgs,
+    served: Option<&Catalog>,
+) -> Result<(Arc<Observers>, Option<Arc<ExpectationVerifier>>)> {
+    let mut all: Vec<Arc<dyn SessionObserver>> = Vec::new();
     if let Some(path) = &asked.journal {
-        observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
+        all.push(Arc::new(Journal::new(Box::new(create(path)?))));
     }
     let verifier = asked
         .expect
         .as_deref()
-        .map(|path| verifier(path, served.as_deref()))
+        .map(|path| verifier(path, served))
         .transpose()?
         .map(Arc::new);
-    observers.extend(
+    all.extend(
         verifier
             .iter()
             .cloned()
             .map(|verifier| verifier as Arc<dyn SessionObserver>),
     );
-    let observed = if observers.is_empty() {
-        None
-    } else {
-        Some(Arc::new(Observed::new(Arc::clone(&service), observers)))
-    };
-    if let Some(observed) = &observed {
-        service = Arc::clone(observed) as Arc<dyn Service>;
-    }
-    Ok(MockService {
-        service,
-        observed,
-        manifest,
-        verifier,
-    })
+    Ok((Arc::new(Observers::new(all)), verifier))
 }
 
 fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
@@ -396,6 +444,7 @@ pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
                 signals.as_fd(),
             )?))
         }
+        MockAction::Proxy(args) => proxy(args),
         MockAction::Distill { cassette } => print_content(distill(&Cassette::read(
             &cassette.display().to_string(),
             &read(cassette)?,

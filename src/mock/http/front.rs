@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use replay_mock::{FaultPlace, HttpFault, HttpFaultKind, Manifest};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::authorization::AuthorizationServer;
 use crate::card;
@@ -29,12 +31,10 @@ use crate::faults::Faults;
 use crate::message::ClientRequest;
 use crate::note::Note;
 use crate::reply::{Reply, json as json_reply, mark, page, redirect, reply};
-use crate::upstream;
+use crate::upstream::{MCP, Upstream, strip};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Path of the MCP endpoint.
-const MCP: &str = "/mcp";
 /// Largest answer that a fault changes, in bytes. Others have no limit.
 const MAX_CHANGED_BYTES: usize = 64 << 20;
 /// Characters before a session id: all that it may have besides letters and digits (2025-11-25,
@@ -42,6 +42,10 @@ const MAX_CHANGED_BYTES: usize = 64 << 20;
 const ODD: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 /// A revision that no client supports.
 const UNKNOWN_REVISION: &str = "2099-01-01";
+/// Connections at the same time; others wait.
+const MAX_CONNECTIONS: usize = 512;
+/// Timeout for the body of a request, in milliseconds.
+const BODY_MS: u64 = 60_000;
 /// Pause after a failed accept, in milliseconds.
 const ACCEPT_PAUSE_MS: u64 = 100;
 /// Faults that lead a client to another origin.
@@ -58,8 +62,10 @@ const ELSEWHERE: [HttpFaultKind; 5] = [
 pub struct FrontSettings {
     /// Its `auth`, `faults`, `card`, and the names in the card.
     pub manifest: Manifest,
-    /// Address of the server.
-    pub upstream: SocketAddr,
+    /// The server.
+    pub upstream: Upstream,
+    /// `true` if the messages of clients are noted. The observers of a mock see them anyway.
+    pub notes_messages: bool,
     /// Revisions of the protocol in the card.
     pub versions: Vec<&'static str>,
     pub note: Note,
@@ -156,7 +162,9 @@ where
     A: Future<Output = Result<Reply, E>> + Send + 'static,
     E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
 {
-    loop {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    // The semaphore is never closed.
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -175,6 +183,7 @@ where
             if let Err(error) = served {
                 tracing::debug!("a connection has ended: {error}");
             }
+            drop(place);
         });
     }
 }
@@ -229,10 +238,11 @@ impl Exchange {
             return Ok(preflight());
         }
         let limited = Limited::new(body, self.settings.max_message_bytes);
-        let Ok(body) = limited.collect().await else {
+        let Ok(Ok(body)) = timeout(Duration::from_millis(BODY_MS), limited.collect()).await else {
             let text = format!(
-                "the body is broken, or longer than {} bytes",
-                self.settings.max_message_bytes
+                "the body is broken, longer than {} bytes, or takes more than {} s",
+                self.settings.max_message_bytes,
+                BODY_MS / 1000
             );
             return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, -32600, &text));
         };
@@ -288,18 +298,24 @@ impl Exchange {
             return self.faulty(fault, &head, &id);
         }
         restore_session(&mut head.headers);
+        if self.settings.notes_messages
+            && let Ok(message) = serde_json::from_slice::<Value>(&body)
+            && let Some(method) = message["method"].as_str()
+        {
+            (self.settings.note)(method, message["params"].clone());
+        }
         if self.authorization.is_some() {
             head.headers.remove(AUTHORIZATION);
         }
         let Some(fault) = fault_at(&[FaultPlace::Answer, FaultPlace::Handshake]) else {
             return Ok(self.forward(&head, body).await);
         };
-        let answer = match upstream::ask(self.settings.upstream, &head, body).await {
+        let answer = match self.settings.upstream.ask(&head, true, body).await {
             Ok(answer) => answer,
             Err(error) => return Ok(unreachable(&error)),
         };
         let (mut head, body) = answer.into_parts();
-        upstream::strip(&mut head.headers);
+        strip(&mut head.headers);
         let Ok(body) = Limited::new(body, MAX_CHANGED_BYTES).collect().await else {
             return Err(HungUp);
         };
@@ -328,10 +344,11 @@ impl Exchange {
         if text(&head.headers, &ORIGIN) == Some(&self.origin) {
             head.headers.remove(ORIGIN);
         }
-        match upstream::ask(self.settings.upstream, &head, body).await {
+        let is_mcp = head.uri.path() == MCP;
+        match self.settings.upstream.ask(&head, is_mcp, body).await {
             Ok(answer) => {
                 let mut reply = answer.map(|body| body.map_err(io::Error::other).boxed_unsync());
-                upstream::strip(reply.headers_mut());
+                strip(reply.headers_mut());
                 mark(&mut reply);
                 reply
             }

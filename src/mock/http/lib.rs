@@ -18,3 +18,4 @@ mod upstream;
 
 pub use front::{Front, FrontSettings};
 pub use note::Note;
+pub use upstream::Upstream;

@@ -40,9 +40,15 @@ impl Mock {
     /// Serves this manifest.
     fn serve(tree: &Tree, manifest: &str, args: &[&str]) -> Self {
         tree.file("mock.yaml", manifest);
+        let serve = ["--tools-from", "mock.yaml", "--http", "127.0.0.1:0"];
+        Self::run(tree, &[&serve, args].concat())
+    }
+
+    /// Runs `replay mock` with these arguments.
+    fn run(tree: &Tree, args: &[&str]) -> Self {
         let mut command = Command::new(BINARY);
         command
-            .args(["mock", "--tools-from", "mock.yaml", "--http", "127.0.0.1:0"])
+            .arg("mock")
             .args(args)
             .current_dir(tree.root())
             .env_clear()
@@ -615,4 +621,44 @@ fn example_of_docs_serves_client_that_meets_its_expectations() {
     assert_eq!(said(&mock.call("write_note", token)), "kept");
     mock.server.terminate();
     assert_eq!(mock.server.wait().code(), Some(0), "{}", mock.server.log());
+}
+
+#[test]
+fn proxy_applies_faults_to_real_server() {
+    let tree = Tree::new();
+    let real = Mock::start(&tree, json!({}), &[]);
+    tree.file(
+        "faults.yaml",
+        "mock_server: { auth: {}, faults: [{ fault: bad-gateway, times: 1 }] }",
+    );
+    tree.file(
+        "expect.yaml",
+        "expect:\n- { tool: read, times: 1 }\n- { method: http/token, times: 1 }\n",
+    );
+    let target = format!("{}/mcp", real.origin);
+    let mut proxy = Mock::run(
+        &tree,
+        &[
+            "proxy",
+            "--target",
+            &target,
+            "--faults-from",
+            "faults.yaml",
+            "--expect",
+            "expect.yaml",
+            "--http",
+            "127.0.0.1:0",
+        ],
+    );
+    assert_eq!(proxy.call("read", "").status, 401);
+    let token = proxy.token("");
+    assert_eq!(proxy.call("read", &token).status, 502);
+    assert_eq!(said(&proxy.call("read", &token)), "note");
+    proxy.server.terminate();
+    assert_eq!(
+        proxy.server.wait().code(),
+        Some(0),
+        "{}",
+        proxy.server.log()
+    );
 }

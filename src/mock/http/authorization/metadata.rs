@@ -69,7 +69,7 @@ impl AuthorizationServer {
             "scopes_supported": self.scopes(),
             "authorization_response_iss_parameter_supported": true,
             "client_id_metadata_document_supported": has(Registration::Document),
-            // What OpenID discovery requires besides.
+            // OpenID discovery requires these as well.
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["ES256"],
         });
