@@ -151,3 +151,32 @@ pub(crate) fn with_revision(answer: Response<Bytes>, revision: &str) -> Response
     };
     Response::from_parts(head, text.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn messages_are_read_from_events_with_data() {
+        let stream = ": comment\n\nid: 1\ndata: {\"a\":\ndata: 1}\n\nevent: x\n\ndata: 2\n\n";
+        assert_eq!(messages(stream), ["{\"a\":\n1}", "2"]);
+    }
+
+    #[test]
+    fn only_some_streams_are_kept_for_resumption() {
+        let streams = CutStreams::default();
+        let cut = || {
+            let answer = Response::new(Bytes::from_static(b"{}"));
+            streams.with_fault(HttpFaultKind::CutResumable, answer);
+        };
+        (0..=MAX_RESUMABLE).for_each(|_| cut());
+        let is_kept = |id: usize| streams.resume(&format!("event-{id}")).is_some();
+        assert_eq!(
+            [1, MAX_RESUMABLE, MAX_RESUMABLE + 1].map(is_kept),
+            [true, true, false]
+        );
+        assert!(!is_kept(1));
+    }
+}

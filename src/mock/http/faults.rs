@@ -75,3 +75,41 @@ impl Faults {
         due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn due_faults_come_one_after_the_other() {
+        let rule = |fault: &str, after: u64, times: Option<u64>| {
+            let rule = json!({"fault": fault, "after": after, "times": times});
+            serde_json::from_value(rule).unwrap()
+        };
+        let faults = Faults::new(vec![
+            rule("mix-up", 0, Some(1)),
+            rule("wrong-state", 0, Some(1)),
+            rule("open-redirect", 4, None),
+        ]);
+        let found = [(); 6].map(|()| {
+            let fault = faults.at(FaultPlace::Authorize);
+            fault.map(|fault| fault.to_string())
+        });
+        let found = found.each_ref().map(Option::as_deref);
+        let redirect = Some("open-redirect");
+        assert_eq!(
+            found,
+            [
+                Some("mix-up"),
+                Some("wrong-state"),
+                None,
+                None,
+                redirect,
+                redirect
+            ]
+        );
+    }
+}

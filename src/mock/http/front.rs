@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, AUTHORIZATION, HOST, HeaderMap,
     HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
@@ -44,6 +44,8 @@ const ODD: &str = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 const UNKNOWN_REVISION: &str = "2099-01-01";
 /// Connections at the same time; others wait.
 const MAX_CONNECTIONS: usize = 512;
+/// Largest body of a request to other paths than the MCP endpoint, in bytes.
+const MAX_FORM_BYTES: usize = 64 << 10;
 /// Timeout for the body of a request, in milliseconds.
 const BODY_MS: u64 = 60_000;
 /// Pause after a failed accept, in milliseconds.
@@ -237,11 +239,20 @@ impl Exchange {
         if !is_mcp && head.method == Method::OPTIONS {
             return Ok(preflight());
         }
-        let limited = Limited::new(body, self.settings.max_message_bytes);
-        let Ok(Ok(body)) = timeout(Duration::from_millis(BODY_MS), limited.collect()).await else {
+        let most = if is_mcp {
+            self.settings.max_message_bytes
+        } else {
+            MAX_FORM_BYTES
+        };
+        let is_long = body.size_hint().lower() > most as u64;
+        let limited = timeout(
+            Duration::from_millis(BODY_MS),
+            Limited::new(body, most).collect(),
+        );
+        let body = if is_long { None } else { limited.await.ok() };
+        let Some(Ok(body)) = body else {
             let text = format!(
-                "the body is broken, longer than {} bytes, or takes more than {} s",
-                self.settings.max_message_bytes,
+                "the body is broken, longer than {most} bytes, or takes more than {} s",
                 BODY_MS / 1000
             );
             return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, -32600, &text));

@@ -26,7 +26,7 @@ use crate::note::Note;
 use crate::reply::{Reply, json as json_reply};
 
 /// Most clients, codes, devices and tokens, each.
-const MAX_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// Authorization server and protected resource.
 pub(crate) struct AuthorizationServer {

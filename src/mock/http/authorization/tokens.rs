@@ -177,3 +177,32 @@ pub(super) fn random() -> Result<String, OauthError> {
         .map_err(|_| no_random())?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
+
+    use super::*;
+
+    #[test]
+    fn signed_token_is_verified_with_published_key() {
+        let signer = Signer::new().unwrap();
+        let claims = json!({"iss": "http://127.0.0.1:1", "exp": 1});
+        let token = signer.sign(&claims).unwrap();
+        let (text, signature) = token.rsplit_once('.').unwrap();
+        let decode = |coded: &str| URL_SAFE_NO_PAD.decode(coded).unwrap();
+        let parts: Vec<Value> = text
+            .split('.')
+            .map(|part| serde_json::from_slice(&decode(part)).unwrap())
+            .collect();
+        let head = json!({"alg": "ES256", "typ": "at+jwt", "kid": "mock"});
+        assert_eq!(parts, [head, claims]);
+        let key = &signer.keys()["keys"][0];
+        let coordinate = |name: &str| decode(key[name].as_str().unwrap());
+        let point = [vec![4], coordinate("x"), coordinate("y")].concat();
+        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point);
+        assert!(public.verify(text.as_bytes(), &decode(signature)).is_ok());
+        assert!(public.verify(b"other", &decode(signature)).is_err());
+    }
+}
