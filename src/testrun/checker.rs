@@ -59,7 +59,9 @@ pub trait Checker: ProjectTool {
     }
 
     /// Returns true if the checked files must include this target.
-    fn is_source(&self, target: &NamedPath) -> bool;
+    fn is_source(&self, target: &NamedPath) -> bool {
+        !target.is_matched
+    }
 
     /// Returns the name and the text of the configuration that may suppress errors of files.
     fn configuration(

@@ -23,8 +23,8 @@ pub(crate) fn missed(
     runner: &dyn Runner,
     selection: &TestSelection,
     evidence: &Evidence<'_>,
-    results: &TestResults,
 ) -> Vec<String> {
+    let results = evidence.results;
     if results.tests.len() >= MAX_KEPT_TESTS || results.files.len() >= MAX_KEPT_TESTS {
         return Vec::new();
     }
@@ -39,7 +39,7 @@ pub(crate) fn missed(
             };
             let meant = |target: &&NamedPath| !target.is_matched || is_test(&target.path);
             let meant: Vec<&NamedPath> = targets.iter().filter(meant).collect();
-            let missed = runner.missed(evidence, &meant, results);
+            let missed = runner.missed(evidence, &meant);
             missed
                 .into_iter()
                 .map(|target| target.below(evidence.project))

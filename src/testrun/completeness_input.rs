@@ -8,7 +8,7 @@ use super::project::files::NamedPath;
 use super::reports::class_sources::ClassSources;
 use super::reports::results::TestResults;
 
-/// The request, and the needed facts from the disk.
+/// The request, the needed facts from the disk, and the results.
 pub struct Evidence<'a> {
     /// `true` if test names had to match a filter too.
     pub is_filtered: bool,
@@ -21,6 +21,7 @@ pub struct Evidence<'a> {
     pub tree: &'a dyn ProjectTree,
     /// `true` if whole packages were requested.
     pub by_package: bool,
+    pub results: &'a TestResults,
 }
 
 /// Facts about a project that are needed to read its results.
@@ -40,11 +41,10 @@ pub struct ProjectFacts {
 pub(crate) fn not_collected<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
-    results: &TestResults,
     is_part: impl Fn(&NamedPath) -> bool,
 ) -> Vec<&'t NamedPath> {
-    let seen: BTreeSet<PathBuf> = results
-        .files
+    let files = &evidence.results.files;
+    let seen: BTreeSet<PathBuf> = files
         .iter()
         .map(|file| absolute(evidence.project, file))
         .collect();

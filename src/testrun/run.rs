@@ -352,10 +352,11 @@ fn build_outcome(
         },
         tree: &context.disk(),
         by_package: request.changed,
+        results: &results,
     };
-    let mut missed = missed(runner, selection, &evidence, &results);
+    let mut missed = missed(runner, selection, &evidence);
     if !is_filtered && !matches!(selection, TestSelection::Failed(_)) {
-        let behind = runner.unreported(&evidence, &results);
+        let behind = runner.unreported(&evidence);
         results.summary.not_run += behind.len() as u64;
         results.summary.total += behind.len() as u64;
         missed.extend(behind);

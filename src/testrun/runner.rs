@@ -10,7 +10,7 @@ use replay_base::cancel::Bound;
 use replay_base::text::glob::escape;
 use replay_files::policy::{Checked, Read};
 
-use super::by_language::{cargo, javascript};
+use super::by_language::{cargo, javascript, jvm, python_tests};
 use super::changes::{AffectedTests, GitChanges};
 use super::command::{RunInputs, RunPlan};
 use super::completeness_input::{Evidence, ProjectFacts, not_collected};
@@ -44,16 +44,22 @@ pub trait Runner: ProjectTool {
 
     /// Returns the tests that changes affect; `None` if the runner finds them itself.
     fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        let language = self.language()?;
-        if language.is_compiled() {
-            return Some(changes.packages(project, |file| language.is_source(file)));
+        match self.language()? {
+            Language::Python => Some(python_tests::affected(project, changes)),
+            // Only a build knows the tests of a source.
+            Language::DotNet | Language::Cpp => None,
+            language if language.is_compiled() => {
+                Some(changes.packages(project, |file| language.is_source(file)))
+            }
+            language => {
+                self.tests_of("")?;
+                let tests_of = |file: &Path| {
+                    let stem = file.file_stem().filter(|_| language.is_source(file))?;
+                    self.tests_of(&escape(stem.to_str()?))
+                };
+                Some(changes.by_name(project, language, tests_of))
+            }
         }
-        self.tests_of("")?;
-        let tests_of = |file: &Path| {
-            let stem = file.file_stem().filter(|_| language.is_source(file))?;
-            self.tests_of(&escape(stem.to_str()?))
-        };
-        Some(changes.by_name(project, language, tests_of))
     }
 
     /// Returns the glob for the tests that are named after a source file with this stem; `None` if
@@ -63,9 +69,11 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns true if a run with success always has a report, which names the collected files. A
-    /// bundled reporter writes its first event before all else.
+    /// bundled reporter writes its first event before all else. By default true unless the runner
+    /// compiles.
     fn has_reporter(&self) -> bool {
-        false
+        self.language()
+            .is_some_and(|language| !language.is_compiled())
     }
 
     /// Returns the options with a value in the next word, for a runner of JavaScript that takes paths
@@ -80,11 +88,14 @@ pub trait Runner: ProjectTool {
     /// Returns the facts about a project that are needed to read its results.
     fn facts(
         &self,
-        _context: &RunContext<'_>,
-        _project: &Checked<Read>,
+        context: &RunContext<'_>,
+        project: &Checked<Read>,
         _wanted: &RunInputs<'_>,
     ) -> ProjectFacts {
-        ProjectFacts::default()
+        match self.language() {
+            Some(Language::Java) => jvm::facts(context, project),
+            _ => ProjectFacts::default(),
+        }
     }
 
     /// Counts the tests in a line of the growing report, or in a line of output of a compiled
@@ -99,9 +110,9 @@ pub trait Runner: ProjectTool {
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults;
 
     /// Returns true if one process runs many tests. If it dies in one, the later ones are not even
-    /// known.
+    /// known. By default true if the runner compiles.
     fn is_shared(&self) -> bool {
-        false
+        self.language().is_some_and(Language::is_compiled)
     }
 
     /// Returns true if a run with no test, no failure and no error ended well.
@@ -110,17 +121,19 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns the named targets that did not run.
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        named: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        not_collected(evidence, named, results, |_| true)
+    fn missed<'t>(&self, evidence: &Evidence<'_>, named: &[&'t NamedPath]) -> Vec<&'t NamedPath> {
+        match self.language() {
+            Some(Language::Python) => python_tests::missed(evidence, named),
+            // Changed files belong to modules, of which all classes run.
+            Some(Language::Java) if evidence.by_package => Vec::new(),
+            // A command and CTest name no files.
+            Some(Language::Cpp) | None => Vec::new(),
+            _ => not_collected(evidence, named, |_| true),
+        }
     }
 
     /// Returns the ids of unreported tests after one in which their process died.
-    fn unreported(&self, _evidence: &Evidence<'_>, _results: &TestResults) -> Vec<String> {
+    fn unreported(&self, _evidence: &Evidence<'_>) -> Vec<String> {
         Vec::new()
     }
 

@@ -186,24 +186,15 @@ pub(crate) fn own_harness_note(what: &str, results: &TestResults) -> Option<Stri
 pub(crate) fn missed<'t>(
     evidence: &Evidence<'_>,
     targets: &[&'t NamedPath],
-    results: &TestResults,
     is_nextest: bool,
 ) -> Vec<&'t NamedPath> {
-    let ran =
-        |target: &NamedPath| evidence.is_filtered || has_run(evidence, target, results, is_nextest);
+    let targets = targets.iter().copied();
     targets
-        .iter()
-        .copied()
-        .filter(|target| !ran(target))
+        .filter(|target| !evidence.is_filtered && !has_run(evidence, target, is_nextest))
         .collect()
 }
 
-fn has_run(
-    evidence: &Evidence<'_>,
-    target: &NamedPath,
-    results: &TestResults,
-    is_nextest: bool,
-) -> bool {
+fn has_run(evidence: &Evidence<'_>, target: &NamedPath, is_nextest: bool) -> bool {
     // Cargo finds no tests there, and then tests the whole package.
     let of_dir = target
         .path
@@ -232,7 +223,8 @@ fn has_run(
             CargoTargets::Module(module) => format!("::{path}").contains(&format!("::{module}::")),
         }
     };
-    what == CargoTargets::All || results.tests.iter().any(|test| is_of(&test.id))
+    let tests = &evidence.results.tests;
+    what == CargoTargets::All || tests.iter().any(|test| is_of(&test.id))
 }
 
 /// Returns targets that have tests but are disabled, each with the key that does it. Looks at all

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use replay_base::limits::{MAX_TEST_FILES, MAX_TEST_NAME_BYTES};
 use replay_base::text::escape::show;
-use replay_base::text::glob::{escape, is_glob};
+use replay_base::text::glob::is_glob;
 use serde_json::Value;
 
 use crate::changes::{AffectedTests, GitChanges};
@@ -182,19 +182,10 @@ pub(crate) fn script_paths(
     found.map(safe).collect()
 }
 
-/// Returns the tests among changed files, and those beside the others, for a runner that takes files
-/// by the ends of their names.
-pub(crate) fn affected_by_ending(project: &Path, changes: &GitChanges) -> AffectedTests {
-    let tests_of = |file: &Path| {
-        let stem = file
-            .file_stem()
-            .filter(|_| Language::JavaScript.is_source(file))?;
-        let stem = escape(stem.to_str()?);
-        Some(format!(
-            "**/{stem}{{.,_}}{{test,spec}}.{{js,jsx,ts,tsx,mjs,mts,cjs,cts}}"
-        ))
-    };
-    changes.by_name(project, Language::JavaScript, tests_of)
+/// Returns the glob for the tests beside a source, for a runner that takes files by the ends of their
+/// names.
+pub(crate) fn tests_by_ending(stem: &str) -> String {
+    format!("**/{stem}{{.,_}}{{test,spec}}.{{js,jsx,ts,tsx,mjs,mts,cjs,cts}}")
 }
 
 /// Returns the tests that changes affect, by their names.

@@ -10,15 +10,14 @@ use replay_sandbox::exec::Exit;
 
 use super::sources;
 use crate::command::{RunInputs, can_rerun_by_name, quoted};
-use crate::completeness_input::{Evidence, ProjectFacts, not_collected};
+use crate::completeness_input::ProjectFacts;
 use crate::context::RunContext;
 use crate::error::TestrunError;
 use crate::project::disk::ProjectTree as _;
-use crate::project::files::{self, NamedPath};
+use crate::project::files;
 use crate::project::language::Language;
 use crate::project::program::{MissingProgram, ToolProgram};
 use crate::project::signs::{MAX_PROJECT_DEPTH, ProjectLevel, Sign, SignWeight};
-use crate::reports::results::TestResults;
 use crate::selection::TestSelection;
 
 /// Selected tests; empty lists for all.
@@ -157,19 +156,6 @@ pub(crate) fn maven_sign(level: &ProjectLevel<'_>) -> Sign {
             text.is_some_and(|text| text.contains(&module))
         });
     Some((if is_module { SignWeight::Habit } else { weight }, why))
-}
-
-/// Returns the named files and directories of which no class ran. Changed files belong to modules,
-/// of which all classes run.
-pub(crate) fn missed<'t>(
-    evidence: &Evidence<'_>,
-    named: &[&'t NamedPath],
-    results: &TestResults,
-) -> Vec<&'t NamedPath> {
-    if evidence.by_package {
-        return Vec::new();
-    }
-    not_collected(evidence, named, results, |_| true)
 }
 
 /// Returns the program of a build tool. A wrapper's distribution comes first if it is there, then the

@@ -96,16 +96,12 @@ pub(crate) fn parse(sources: &Sources<'_>, bound: Bound<'_>, style: &EventStyle)
 }
 
 /// Returns the named targets that did not run.
-pub(crate) fn missed<'t>(
-    evidence: &Evidence<'_>,
-    targets: &[&'t NamedPath],
-    results: &TestResults,
-) -> Vec<&'t NamedPath> {
+pub(crate) fn missed<'t>(evidence: &Evidence<'_>, targets: &[&'t NamedPath]) -> Vec<&'t NamedPath> {
     // The tests of a file that a filter deselects are not named.
-    not_collected(evidence, targets, results, |target| {
+    not_collected(evidence, targets, |target| {
         target.part.is_empty()
             || evidence.is_filtered
-            || has_run(&target.below(evidence.project), results)
+            || has_run(&target.below(evidence.project), evidence.results)
     })
 }
 

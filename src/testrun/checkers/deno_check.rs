@@ -43,10 +43,6 @@ impl Checker for DenoCheck {
         found.checked
     }
 
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_matched
-    }
-
     fn configuration(
         &self,
         text: &dyn Fn(&str) -> Option<String>,

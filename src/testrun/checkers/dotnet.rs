@@ -50,8 +50,4 @@ impl Checker for DotnetBuild {
         }
         found.checked
     }
-
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_dir && self.suits(&target.path.to_string_lossy())
-    }
 }

@@ -71,10 +71,6 @@ impl Checker for Eslint {
         found.checked.listed = Some(listed);
         found.checked
     }
-
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_matched
-    }
 }
 
 #[derive(Deserialize)]

@@ -47,8 +47,4 @@ impl Checker for MavenCompile {
         }
         found.checked
     }
-
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_dir && self.suits(&target.path.to_string_lossy())
-    }
 }

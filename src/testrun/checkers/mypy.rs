@@ -104,10 +104,6 @@ impl Checker for Mypy {
         found.checked
     }
 
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_matched
-    }
-
     fn adapt(&self, argv: &mut [String], stderr: &str) -> bool {
         // mypy before 1.11.
         let word = argv.iter_mut().find(|word| {

@@ -33,10 +33,6 @@ impl Checker for Pyrefly {
         })
     }
 
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_matched
-    }
-
     fn silenced(&self, source: CheckSource<'_>, _: &str) -> Option<String> {
         const COMMENT: &str = "# pyrefly: ignore-errors";
         let is_own = source.text.lines().any(|line| line.trim() == COMMENT);

@@ -87,10 +87,6 @@ impl Checker for Pyright {
         found.checked
     }
 
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_matched
-    }
-
     fn configuration(
         &self,
         text: &dyn Fn(&str) -> Option<String>,

@@ -32,10 +32,6 @@ impl Checker for Ruff {
         })
     }
 
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_matched
-    }
-
     fn silenced(&self, source: CheckSource<'_>, _: &str) -> Option<String> {
         const COMMENT: &str = "# ruff: noqa";
         let is_own = source.text.lines().any(|line| line.trim() == COMMENT);

@@ -34,10 +34,6 @@ impl Checker for Ty {
         })
     }
 
-    fn is_source(&self, target: &NamedPath) -> bool {
-        !target.is_matched
-    }
-
     fn silenced(&self, source: CheckSource<'_>, _: &str) -> Option<String> {
         python::type_ignore_comment(source.text)
     }

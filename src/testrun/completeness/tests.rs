@@ -51,8 +51,9 @@ fn missed_of(
             ("/w/benches/b.rs", ""),
         ]),
         by_package: false,
+        results,
     };
-    missed(runner, selection, &evidence, results)
+    missed(runner, selection, &evidence)
 }
 
 fn targets(paths: &[&str]) -> TestSelection {

@@ -28,13 +28,8 @@ impl Runner for CargoTest {
         report::parse(sources, bound)
     }
 
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        targets: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        cargo::missed(evidence, targets, results, false)
+    fn missed<'t>(&self, evidence: &Evidence<'_>, named: &[&'t NamedPath]) -> Vec<&'t NamedPath> {
+        cargo::missed(evidence, named, false)
     }
 
     fn substitute(
@@ -107,10 +102,6 @@ impl Runner for CargoTest {
         {
             counted.done += 1;
         }
-    }
-
-    fn is_shared(&self) -> bool {
-        true
     }
 
     fn switched_off(

@@ -29,15 +29,6 @@ impl Runner for AnyCommand {
         }
     }
 
-    fn missed<'t>(
-        &self,
-        _: &Evidence<'_>,
-        _: &[&'t NamedPath],
-        _: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        Vec::new()
-    }
-
     /// A command that should have written a report and wrote none did not end well.
     fn ended_without_tests(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         exit_code == Some(0) && results.begun

@@ -49,9 +49,9 @@ impl ProjectTool for Ctest {
 }
 
 impl Runner for Ctest {
-    /// `CTest` does not know the sources of its tests.
-    fn affected(&self, _: &Path, _: &GitChanges) -> Option<AffectedTests> {
-        None
+    /// Each test has a process of its own.
+    fn is_shared(&self) -> bool {
+        false
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
@@ -125,16 +125,6 @@ impl Runner for Ctest {
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
-    }
-
-    /// A directory without tests is told by `CTest` itself.
-    fn missed<'t>(
-        &self,
-        _: &Evidence<'_>,
-        _: &[&'t NamedPath],
-        _: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        Vec::new()
     }
 
     fn ended_without_tests(&self, results: &TestResults, _: Option<i32>) -> bool {

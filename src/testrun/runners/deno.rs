@@ -32,12 +32,8 @@ impl ProjectTool for Deno {
 }
 
 impl Runner for Deno {
-    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        Some(javascript::affected_by_ending(project, changes))
-    }
-
-    fn has_reporter(&self) -> bool {
-        true
+    fn tests_of(&self, stem: &str) -> Option<String> {
+        Some(javascript::tests_by_ending(stem))
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {

@@ -30,15 +30,6 @@ impl ProjectTool for Django {
 }
 
 impl Runner for Django {
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
-    /// Finds them by name and directory.
-    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        Some(python_tests::affected(project, changes))
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = python_tests::plan(wanted, &unittest::REPORTER);
         plan.add(["test", "--noinput"]);
@@ -52,15 +43,6 @@ impl Runner for Django {
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         unittest::parse(sources, bound)
-    }
-
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        targets: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        python_tests::missed(evidence, targets, results)
     }
 
     fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {

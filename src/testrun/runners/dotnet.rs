@@ -24,15 +24,6 @@ impl ProjectTool for Dotnet {
 }
 
 impl Runner for Dotnet {
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    /// A change affects the projects that use its project, which only a build knows.
-    fn affected(&self, _: &Path, _: &GitChanges) -> Option<AffectedTests> {
-        None
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let settings = wanted.tree.text(&wanted.project.join("global.json"));
         if settings.is_some_and(|text| text.contains("Microsoft.Testing.Platform")) {
@@ -118,25 +109,16 @@ impl Runner for Dotnet {
     }
 
     /// Reports name classes, not files.
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        named: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
+    fn missed<'t>(&self, evidence: &Evidence<'_>, named: &[&'t NamedPath]) -> Vec<&'t NamedPath> {
         let has_run = |target: &&NamedPath| {
             let class = class_of(evidence.tree, &target.path).unwrap_or_default();
-            results.tests.iter().any(|test| {
+            evidence.results.tests.iter().any(|test| {
                 let rest = test.id.strip_prefix(&class);
                 rest.is_some_and(|rest| rest.starts_with([' ', '+']))
             })
         };
         let files = named.iter().copied().filter(|target| !target.is_dir);
         files.filter(|target| !has_run(target)).collect()
-    }
-
-    fn ended_without_tests(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
-        exit_code == Some(0)
     }
 }
 

@@ -123,29 +123,21 @@ impl Runner for Go {
         report::parse(sources, bound)
     }
 
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        targets: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        let packages: HashSet<&str> = results
+    fn missed<'t>(&self, evidence: &Evidence<'_>, named: &[&'t NamedPath]) -> Vec<&'t NamedPath> {
+        let packages: HashSet<&str> = evidence
+            .results
             .tests
             .iter()
             .map(|test| (self as &dyn Runner).file_of(&test.id))
             .collect();
-        let missed: Vec<&NamedPath> = targets
+        let missed: Vec<&NamedPath> = named
             .iter()
             .copied()
-            .filter(|target| !has_run(evidence, target, results, &packages))
+            .filter(|target| !has_run(evidence, target, &packages))
             .collect();
         // With a filter Go does not report each package; it is only known if no test of any package
         // ran.
-        if evidence.is_filtered && missed.len() < targets.len() {
+        if evidence.is_filtered && missed.len() < named.len() {
             Vec::new()
         } else {
             missed
@@ -161,7 +153,8 @@ impl Runner for Go {
 
     /// Finds them by the declarations in the package's files. Files with a build constraint may not
     /// belong to the package.
-    fn unreported(&self, evidence: &Evidence<'_>, results: &TestResults) -> Vec<String> {
+    fn unreported(&self, evidence: &Evidence<'_>) -> Vec<String> {
+        let results = evidence.results;
         let dead = results
             .failures
             .iter()
@@ -214,12 +207,7 @@ fn dir_of(evidence: &Evidence<'_>, package: &str) -> Option<PathBuf> {
     })
 }
 
-fn has_run(
-    evidence: &Evidence<'_>,
-    target: &NamedPath,
-    results: &TestResults,
-    packages: &HashSet<&str>,
-) -> bool {
+fn has_run(evidence: &Evidence<'_>, target: &NamedPath, packages: &HashSet<&str>) -> bool {
     let dir = if target.is_dir {
         &*target.path
     } else {
@@ -253,7 +241,7 @@ fn has_run(
         let (of, name) = id.split_once(" > ").unwrap_or(("", id));
         of == package && names.contains(name.split('/').next().unwrap_or(name))
     };
-    names.is_empty() || results.tests.iter().any(|test| of_test(&test.id))
+    names.is_empty() || evidence.results.tests.iter().any(|test| of_test(&test.id))
 }
 
 /// Returns the tests that a Go file declares: `func TestName(t *testing.T)`, and fuzz targets.

@@ -42,10 +42,6 @@ impl Runner for Gradle {
         true
     }
 
-    fn is_shared(&self) -> bool {
-        true
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         plan.use_reporter(wanted, &REPORTER);
@@ -80,15 +76,6 @@ impl Runner for Gradle {
         Ok(plan)
     }
 
-    fn facts(
-        &self,
-        context: &RunContext<'_>,
-        project: &Checked<Read>,
-        _: &RunInputs<'_>,
-    ) -> ProjectFacts {
-        jvm::facts(context, project)
-    }
-
     /// Counts the events of the report, and reads the names of tasks from the output.
     fn count(&self, line: &[u8], counted: &mut TestCount) {
         if let Ok(event) = serde_json::from_slice(line) {
@@ -100,14 +87,5 @@ impl Runner for Gradle {
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
-    }
-
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        named: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        jvm::missed(evidence, named, results)
     }
 }

@@ -37,10 +37,6 @@ impl ProjectTool for Jest {
 }
 
 impl Runner for Jest {
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, None);
         plan.use_reporter(wanted, &REPORTER);

@@ -27,10 +27,6 @@ impl ProjectTool for Maven {
 }
 
 impl Runner for Maven {
-    fn is_shared(&self) -> bool {
-        true
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         let reports = ["surefire", "failsafe"];
@@ -62,15 +58,6 @@ impl Runner for Maven {
         Ok(plan)
     }
 
-    fn facts(
-        &self,
-        context: &RunContext<'_>,
-        project: &Checked<Read>,
-        _: &RunInputs<'_>,
-    ) -> ProjectFacts {
-        jvm::facts(context, project)
-    }
-
     fn count(&self, line: &[u8], counted: &mut TestCount) {
         let line = String::from_utf8_lossy(line);
         let line = report::without_level(&line);
@@ -86,15 +73,6 @@ impl Runner for Maven {
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
-    }
-
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        named: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        jvm::missed(evidence, named, results)
     }
 
     fn ended_without_tests(&self, results: &TestResults, _: Option<i32>) -> bool {

@@ -40,10 +40,6 @@ impl Runner for Mocha {
         Some(javascript::affected(project, changes))
     }
 
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
     fn valued_options(&self) -> Option<&'static [&'static str]> {
         Some(&[
             "-f",

@@ -23,6 +23,11 @@ impl ProjectTool for Nextest {
 }
 
 impl Runner for Nextest {
+    /// Each test has a process of its own.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         report::parse(sources, bound)
     }
@@ -46,13 +51,8 @@ impl Runner for Nextest {
         }
     }
 
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        targets: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        cargo::missed(evidence, targets, results, true)
+    fn missed<'t>(&self, evidence: &Evidence<'_>, named: &[&'t NamedPath]) -> Vec<&'t NamedPath> {
+        cargo::missed(evidence, named, true)
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {

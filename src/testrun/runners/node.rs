@@ -46,10 +46,6 @@ impl Runner for Node {
         Some(javascript::affected(project, changes))
     }
 
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
     fn valued_options(&self) -> Option<&'static [&'static str]> {
         Some(&[])
     }

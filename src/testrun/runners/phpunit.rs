@@ -114,10 +114,6 @@ impl Runner for Phpunit {
     fn ended_without_tests(&self, results: &TestResults, exit_code: Option<i32>) -> bool {
         results.begun && exit_code != Some(2)
     }
-
-    fn has_reporter(&self) -> bool {
-        true
-    }
 }
 
 /// Returns patterns for the test classes of files, by the names of the files (PSR-4).

@@ -35,10 +35,6 @@ impl ProjectTool for Playwright {
 }
 
 impl Runner for Playwright {
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
     fn valued_options(&self) -> Option<&'static [&'static str]> {
         Some(&[
             "-c",

@@ -62,15 +62,6 @@ impl Runner for Pytest {
         Ok(Some((&Unittest, why)))
     }
 
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
-    /// Finds them by name and directory.
-    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        Some(python_tests::affected(project, changes))
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = python_tests::plan(wanted, &PLUGIN);
         plan.add([
@@ -99,15 +90,6 @@ impl Runner for Pytest {
     /// If a filter matches no test, pytest exits with 5.
     fn ended_without_tests(&self, _: &TestResults, exit_code: Option<i32>) -> bool {
         matches!(exit_code, Some(0 | 5))
-    }
-
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        targets: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        python_tests::missed(evidence, targets, results)
     }
 
     fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {

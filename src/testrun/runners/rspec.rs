@@ -55,10 +55,6 @@ impl Runner for Rspec {
         Some(format!("**/{stem}_spec.rb"))
     }
 
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         plan.use_reporter(wanted, &FORMATTER);

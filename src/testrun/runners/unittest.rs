@@ -56,15 +56,6 @@ impl ProjectTool for Unittest {
 }
 
 impl Runner for Unittest {
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
-    /// Finds them by name and directory.
-    fn affected(&self, project: &Path, changes: &GitChanges) -> Option<AffectedTests> {
-        Some(python_tests::affected(project, changes))
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = python_tests::plan(wanted, &REPORTER);
         let texts = SCRIPTS.map(|name| wanted.tree.text(&wanted.project.join(name)));
@@ -79,15 +70,6 @@ impl Runner for Unittest {
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         parse(sources, bound)
-    }
-
-    fn missed<'t>(
-        &self,
-        evidence: &Evidence<'_>,
-        targets: &[&'t NamedPath],
-        results: &TestResults,
-    ) -> Vec<&'t NamedPath> {
-        python_tests::missed(evidence, targets, results)
     }
 
     fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {

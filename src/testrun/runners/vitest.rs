@@ -38,10 +38,6 @@ impl ProjectTool for Vitest {
 }
 
 impl Runner for Vitest {
-    fn has_reporter(&self) -> bool {
-        true
-    }
-
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, Some("run"));
         plan.use_reporter(wanted, &REPORTER);
