@@ -137,15 +137,15 @@ impl<'a> RunContext<'a> {
         }
     }
 
+    /// Runs a short shell command in a directory, without progress.
+    pub fn ask(&self, dir: &Checked<Read>, line: &str) -> Result<Outcome, TestrunError> {
+        let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
+        self.shell(dir, line, timeout, &mut |_, _| {})
+    }
+
     /// Returns true if commands find a program.
     pub fn is_installed(&self, dir: &Checked<Read>, program: &str) -> Result<bool, TestrunError> {
-        let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
-        let outcome = self.shell(
-            dir,
-            &format!("command -v {program} >/dev/null"),
-            timeout,
-            &mut |_, _| {},
-        )?;
+        let outcome = self.ask(dir, &format!("command -v {program} >/dev/null"))?;
         Ok(outcome.exit == Exit::Code(0))
     }
 
@@ -156,13 +156,11 @@ impl<'a> RunContext<'a> {
         package: &str,
     ) -> Result<bool, TestrunError> {
         let (disk, dir) = (self.disk(), project.display_path());
-        let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
         let python =
             quoted(&python::interpreter(disk, dir).unwrap_or_else(|| "python3".to_owned()));
         let code =
             format!("import importlib.util as u,sys;sys.exit(not u.find_spec(\"{package}\"))");
-        let line = format!("{python} -c '{code}'");
-        let outcome = self.shell(project, &line, timeout, &mut |_, _| {})?;
+        let outcome = self.ask(project, &format!("{python} -c '{code}'"))?;
         Ok(outcome.exit == Exit::Code(0))
     }
 

@@ -55,7 +55,7 @@ pub enum TestStatus {
 }
 
 /// Outcome of one test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// The test passed, perhaps only on a retry.
@@ -75,6 +75,7 @@ pub enum State {
     /// The test failed as expected.
     ExpectedFailure,
     /// The run ended before the test.
+    #[default]
     #[serde(other)]
     NotRun,
 }
@@ -207,7 +208,7 @@ impl Summary {
 }
 
 /// One test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Case {
     /// Unique id in this run. For pytest it is the node id; else the file or package, the suites
@@ -255,17 +256,8 @@ impl Case {
         Self {
             id: id.into(),
             name: name.into(),
-            file: None,
-            line: None,
-            column: None,
-            suite: Vec::new(),
             state,
-            duration_ms: None,
-            errors: Vec::new(),
-            stdout: None,
-            stderr: None,
-            attachments: Vec::new(),
-            retries: 0,
+            ..Self::default()
         }
     }
 
@@ -299,7 +291,7 @@ pub struct TestError {
 }
 
 /// One frame of a stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Frame {
     /// The source file.
@@ -313,6 +305,18 @@ pub struct Frame {
     /// The function.
     #[serde(rename = "fn", skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
+}
+
+impl Frame {
+    /// Creates a frame of a line.
+    pub fn at(file: impl Into<String>, line: Option<u32>) -> Self {
+        let file = file.into();
+        Self {
+            file,
+            line,
+            ..Self::default()
+        }
+    }
 }
 
 /// Phase before the tests of a file.

@@ -25,7 +25,7 @@ pub(crate) use super::project::disk::{AllowedDisk, ProjectTree as _};
 pub(crate) use super::project::files::NamedPath;
 pub(crate) use super::project::language::Language;
 pub(crate) use super::project::program::ToolProgram;
-pub(crate) use super::project::signs::{ProjectLevel, Sign, SignWeight, stronger};
+pub(crate) use super::project::signs::{ProjectLevel, Sign, SignWeight, named, stronger};
 pub(crate) use super::project::{go, node, python};
 pub(crate) use super::reports::collector::{ResultCollector, join_id, millis};
 pub(crate) use super::reports::event_reader::{self, EventStyle, FileProblem};

@@ -1,9 +1,8 @@
 //! Selection of tests from the arguments of a call, for a known runner.
 
 use std::path::Path;
-use std::time::Duration;
 
-use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, MAX_LEFT_OUT, MAX_TEST_FILES};
+use replay_base::limits::{MAX_LEFT_OUT, MAX_TEST_FILES};
 use replay_files::policy::{Checked, Read};
 use replay_sandbox::exec::Exit;
 
@@ -137,8 +136,7 @@ fn changed_tests(
     chosen: &mut RunnerChoice,
     project: &Checked<Read>,
 ) -> Result<SelectionResult, TestrunError> {
-    let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
-    let outcome = context.shell(project, changes::GIT, timeout, &mut |_, _| {})?;
+    let outcome = context.ask(project, changes::GIT)?;
     let text = outcome.stdout.text();
     let files = changes::changed(&text)
         .filter(|_| outcome.exit == Exit::Code(0))

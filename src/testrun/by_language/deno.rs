@@ -1,9 +1,6 @@
 //! Shared code of Deno's runner and checker.
 
-use std::time::Duration;
-
 use replay_base::cancel::Bound;
-use replay_base::limits::DEFAULT_COMMAND_TIMEOUT_SECS;
 use replay_files::policy::{Checked, Read};
 
 use crate::context::RunContext;
@@ -21,8 +18,7 @@ pub(crate) fn sign(level: &ProjectLevel<'_>) -> Sign {
 
 /// Returns the program, without colors, and its version.
 pub(crate) fn program(context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-    let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
-    let outcome = context.shell(project, "exec deno --version", timeout, &mut |_, _| {});
+    let outcome = context.ask(project, "exec deno --version");
     let version = outcome.ok().and_then(|outcome| {
         let text = outcome.stdout.text();
         text.split(' ').nth(1).map(str::to_owned)

@@ -1,6 +1,6 @@
 //! Shared code of `dotnet test` and `dotnet build`: projects, and the lines of `MSBuild`.
 
-use crate::project::signs::{ProjectLevel, Sign, SignWeight};
+use crate::project::signs::{ProjectLevel, Sign, SignWeight, named};
 
 /// Options that keep servers of a build from outliving it.
 pub(crate) const NO_SERVERS: [&str; 2] = ["-nodeReuse:false", "-p:UseSharedCompilation=false"];
@@ -24,7 +24,7 @@ fn has_kind(name: &str, kind: &str) -> bool {
 /// Returns the sign of a solution, or of a project that may be part of one above.
 pub(crate) fn sign(level: &ProjectLevel<'_>) -> Sign {
     let find = |is: fn(&str) -> bool| level.names.iter().find(|name| is(name)).cloned();
-    let solution = find(is_solution).map(|name| (SignWeight::Named, name));
+    let solution = find(is_solution).map(named);
     solution.or_else(|| find(is_build_file).map(|name| (SignWeight::Habit, name)))
 }
 

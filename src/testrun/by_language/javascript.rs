@@ -223,12 +223,10 @@ pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
 fn file_error(root: &str, file: &str, error: &ReportedError) -> FileProblem {
     let file = stack::relative(file, root);
     let frames = error.frames();
-    let own = frames.iter().find(|frame| frame.file.ends_with(file));
     let place = error
         .line
         .map(|line| (line, error.column))
-        .or_else(|| stack::place_in(&error.message, file))
-        .or_else(|| own.and_then(|frame| Some((frame.line?, frame.column))));
+        .or_else(|| stack::place_in(&error.message, file));
     let mut message = match &error.suite {
         Some(suite) => format!("{}: {}", suite.join(" > "), error.text()),
         None => error.text(),
@@ -262,7 +260,7 @@ pub(crate) fn add_load_error(collector: &mut ResultCollector<'_>, sources: &Sour
         let from = frames
             .and_then(|line| text.find(line))
             .unwrap_or(text.len());
-        let frames = stack::parse_v8(&text[from..]).1;
+        let frames = stack::split_trace(&text[from..]).1;
         let own = frames.into_iter().find(|frame| is_own(&frame.file))?;
         Some((own.file, own.line))
     };

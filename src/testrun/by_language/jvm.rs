@@ -2,9 +2,7 @@
 //! methods.
 
 use std::path::Path;
-use std::time::Duration;
 
-use replay_base::limits::DEFAULT_COMMAND_TIMEOUT_SECS;
 use replay_files::policy::{Checked, Read};
 use replay_sandbox::exec::Exit;
 
@@ -98,7 +96,7 @@ pub(crate) fn select(
 /// Returns the project's sources.
 pub(crate) fn facts(context: &RunContext<'_>, project: &Checked<Read>) -> ProjectFacts {
     let glob = "**/*.{java,kt,groovy,scala}";
-    let found = files::sources(context.call(), project, glob).unwrap_or_default();
+    let found = files::matching_sources(context.call(), project, &[glob], &[]).unwrap_or_default();
     let below = found.iter().filter_map(|path| {
         let below = path.strip_prefix(project.display_path()).ok()?;
         Some(below.to_str()?.to_owned())
@@ -179,9 +177,7 @@ pub(crate) fn program(
          if [ -x \"$found\" ]; then echo \"$found\"; exit; fi; done; command -v {program} >/dev/null",
         quoted(&name)
     );
-    let timeout = Duration::from_secs(DEFAULT_COMMAND_TIMEOUT_SECS);
-    let outcome = context.shell(project, &line, timeout, &mut |_, _| {});
-    match outcome {
+    match context.ask(project, &line) {
         Ok(outcome) if !outcome.stdout.text().trim().is_empty() => {
             found(outcome.stdout.text().trim().to_owned())
         }

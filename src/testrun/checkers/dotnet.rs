@@ -35,11 +35,7 @@ impl Checker for DotnetBuild {
             let Some(line) = dotnet::build_line(&line) else {
                 continue;
             };
-            let severity = if line.is_error {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
+            let severity = Severity::of(line.is_error);
             found.add(Diagnostic {
                 file: line.file.map(str::to_owned),
                 line: line.line,

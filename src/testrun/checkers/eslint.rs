@@ -52,11 +52,7 @@ impl Checker for Eslint {
                 continue;
             }
             for finding in messages {
-                let severity = if finding.severity == 2 {
-                    Severity::Error
-                } else {
-                    Severity::Warning
-                };
+                let severity = Severity::of(finding.severity == 2);
                 let mut diagnostic = Diagnostic::new(severity, finding.message);
                 diagnostic.file = Some(file_path.clone());
                 diagnostic.code = finding.rule_id;

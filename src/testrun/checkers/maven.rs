@@ -33,11 +33,7 @@ impl Checker for MavenCompile {
         let mut found = DiagnosticCollector::new(sources.root);
         let stdout = String::from_utf8_lossy(sources.stdout);
         for (line, message) in jvm_text::compiler_lines(stdout.lines()) {
-            let severity = if line.is_error {
-                Severity::Error
-            } else {
-                Severity::Warning
-            };
+            let severity = Severity::of(line.is_error);
             found.add(Diagnostic {
                 file: Some(line.file.to_owned()),
                 line: Some(line.line),

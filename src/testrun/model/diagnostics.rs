@@ -90,10 +90,11 @@ pub struct DiagnosticSummary {
 }
 
 /// Severity of a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// An error; the check fails.
+    #[default]
     Error,
     /// A warning; the check can pass.
     Warning,
@@ -101,8 +102,15 @@ pub enum Severity {
     Note,
 }
 
+impl Severity {
+    /// Returns the severity of a message that is either an error or a warning.
+    pub fn of(is_error: bool) -> Self {
+        if is_error { Self::Error } else { Self::Warning }
+    }
+}
+
 /// One message of a checker.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
     /// Source file; absent for the whole project.
@@ -136,15 +144,9 @@ impl Diagnostic {
     /// Creates a diagnostic without further details.
     pub fn new(severity: Severity, message: impl Into<String>) -> Self {
         Self {
-            file: None,
-            line: None,
-            column: None,
-            end_line: None,
-            end_column: None,
             severity,
-            code: None,
             message: message.into(),
-            related: Vec::new(),
+            ..Self::default()
         }
     }
 }

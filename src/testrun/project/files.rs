@@ -223,38 +223,34 @@ fn glob_at_any_depth(path: &str) -> String {
     )
 }
 
+/// Files that a search finds below a directory.
+struct FileSearch<'a> {
+    /// Names of directories that are not searched.
+    exclude: &'a [&'a str],
+    /// `true` if it leaves out files that git ignores.
+    skip_ignored: bool,
+    most: usize,
+    is_wanted: fn(FileKind) -> bool,
+}
+
+impl Default for FileSearch<'_> {
+    fn default() -> Self {
+        Self {
+            exclude: &SKIPPED_DIRS,
+            skip_ignored: false,
+            most: MAX_TEST_FILES + 1,
+            is_wanted: |kind| kind == FileKind::File,
+        }
+    }
+}
+
 /// Returns the files below a directory that a glob matches.
 pub(crate) fn matching(
     call: Call<'_>,
     base: &Checked<Read>,
     glob: &str,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    find_files(
-        call,
-        base,
-        &[glob],
-        &SKIPPED_DIRS,
-        false,
-        MAX_TEST_FILES + 1,
-        is_regular,
-    )
-}
-
-/// Returns the files below a directory that a glob matches, except those that git ignores.
-pub(crate) fn sources(
-    call: Call<'_>,
-    base: &Checked<Read>,
-    glob: &str,
-) -> Result<Vec<PathBuf>, TestrunError> {
-    find_files(
-        call,
-        base,
-        &[glob],
-        &SKIPPED_DIRS,
-        true,
-        MAX_KEPT_TESTS,
-        is_regular,
-    )
+    find_files(call, base, &[glob], &FileSearch::default())
 }
 
 /// Like [`matching`], for files that a build or a run makes.
@@ -263,16 +259,14 @@ pub(crate) fn generated(
     base: &Checked<Read>,
     glob: &str,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    find_files(
-        call,
-        base,
-        &[glob],
-        &["node_modules", ".git"],
-        false,
-        MAX_KEPT_TESTS,
+    let search = FileSearch {
+        exclude: &["node_modules", ".git"],
+        most: MAX_KEPT_TESTS,
         // Also links and others, which may hide a report.
-        |kind| kind != FileKind::Directory,
-    )
+        is_wanted: |kind| kind != FileKind::Directory,
+        ..FileSearch::default()
+    };
+    find_files(call, base, &[glob], &search)
 }
 
 /// Returns files whose names match one of these globs. Excludes environments, files ignored by git,
@@ -283,31 +277,22 @@ pub(crate) fn matching_sources(
     globs: &[&str],
     made: &[&str],
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    find_files(
-        call,
-        base,
-        globs,
-        &[&SKIPPED_DIRS[..], &ENVIRONMENTS, made].concat(),
-        true,
-        MAX_TEST_FILES + 1,
-        is_regular,
-    )
-}
-
-fn is_regular(kind: FileKind) -> bool {
-    kind == FileKind::File
+    let search = FileSearch {
+        exclude: &[&SKIPPED_DIRS[..], &ENVIRONMENTS, made].concat(),
+        skip_ignored: true,
+        most: MAX_KEPT_TESTS,
+        ..FileSearch::default()
+    };
+    find_files(call, base, globs, &search)
 }
 
 fn find_files(
     call: Call<'_>,
     base: &Checked<Read>,
     globs: &[&str],
-    exclude: &[&str],
-    skip_ignored: bool,
-    most: usize,
-    is_wanted: fn(FileKind) -> bool,
+    search: &FileSearch<'_>,
 ) -> Result<Vec<PathBuf>, TestrunError> {
-    let [globs, exclude] = [globs, exclude].map(|names| {
+    let [globs, exclude] = [globs, search.exclude].map(|names| {
         names
             .iter()
             .map(|name| (*name).to_owned())
@@ -319,12 +304,12 @@ fn find_files(
         globs: Some(&globs),
         exclude: &exclude,
         types: &[],
-        skip_ignored,
+        skip_ignored: search.skip_ignored,
         room: Some(call.room()),
     };
     let scope = Scope::new(call.policy, asked)?;
-    let is_wanted = |_: &OsStr, kind: FileKind| is_wanted(kind);
-    let named = replay_search::names(call, &scope, most, &is_wanted)?;
+    let is_wanted = |_: &OsStr, kind: FileKind| (search.is_wanted)(kind);
+    let named = replay_search::names(call, &scope, search.most, &is_wanted)?;
     Ok(named
         .paths
         .iter()

@@ -8,7 +8,7 @@ use super::disk::{AllowedDisk, ProjectTree};
 use super::language::Language;
 use super::program::{MissingProgram, ToolProgram};
 use super::signs::{
-    MAX_EXAMINED_NAMES, MAX_PROJECT_DEPTH, ProjectLevel, Sign, SignWeight, open_below,
+    MAX_EXAMINED_NAMES, MAX_PROJECT_DEPTH, ProjectLevel, Sign, SignWeight, named, open_below,
 };
 
 /// Returns the sign in `package.json` for a package that is also a program.
@@ -41,12 +41,9 @@ pub(crate) fn script_sign(
         ));
     }
     let mut texts = scripts.as_object()?.values().filter_map(Value::as_str);
-    texts.any(is_called).then(|| {
-        (
-            SignWeight::Named,
-            format!("a script of package.json runs {name}"),
-        )
-    })
+    texts
+        .any(is_called)
+        .then(|| named(format!("a script of package.json runs {name}")))
 }
 
 /// Returns the sign of a dependency in `package.json`.
@@ -60,12 +57,7 @@ pub(crate) fn dependency_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
     let depends = kinds
         .iter()
         .any(|kind| level.package()[kind].get(name).is_some());
-    depends.then(|| {
-        (
-            SignWeight::Named,
-            format!("{name} is a dependency in package.json"),
-        )
-    })
+    depends.then(|| named(format!("{name} is a dependency in package.json")))
 }
 
 /// Returns the sign of a package that is installed here as a program and imported by a test. This
@@ -76,10 +68,9 @@ pub(crate) fn import_sign(level: &ProjectLevel<'_>, package: &str) -> Sign {
         return None;
     }
     let test = importing_test(level, package, Path::new("."))?;
-    Some((
-        SignWeight::Named,
-        format!("{test} imports {package}, which is in node_modules"),
-    ))
+    Some(named(format!(
+        "{test} imports {package}, which is in node_modules"
+    )))
 }
 
 /// Returns a test that imports a package. Files in `tests` are tests by any name.

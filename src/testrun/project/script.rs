@@ -28,66 +28,17 @@ pub struct ScriptPath {
 pub(crate) struct ScriptRunner<'a> {
     pub name: &'a str,
     /// Options with a value in the next word, if other words of the command are paths.
-    pub valued: Option<&'a [&'a str]>,
+    pub valued: Option<&'a str>,
 }
 
 /// Options that a run sets itself: reporter, no other output, no coverage, a single complete pass.
-const RUN_OPTIONS: [&str; 36] = [
-    "--bail",
-    "--collectCoverage",
-    "--coverage",
-    "--coverage-dir",
-    "--coverage-reporter",
-    "--debug",
-    "--dry-run",
-    "--experimental-test-coverage",
-    "--fail-fast",
-    "--headed",
-    "--json",
-    "--junit-path",
-    "--list",
-    "--max-failures",
-    "--no-coverage",
-    "--no-run",
-    "--no-watch",
-    "--outputFile",
-    "--reporter",
-    "--reporter-option",
-    "--reporter-options",
-    "--reporter-outfile",
-    "--reporters",
-    "--run",
-    "--test",
-    "--test-reporter",
-    "--test-reporter-destination",
-    "--ui",
-    "--watch",
-    "--watchAll",
-    "--watchman",
-    "-b",
-    "-O",
-    "-R",
-    "-w",
-    "-x",
-];
-/// Options in [`RUN_OPTIONS`] that may take a value in the next word.
-const VALUE_OPTIONS: [&str; 15] = [
-    "--bail",
-    "--coverage-dir",
-    "--coverage-reporter",
-    "--junit-path",
-    "--max-failures",
-    "--outputFile",
-    "--reporter",
-    "--reporter-option",
-    "--reporter-options",
-    "--reporter-outfile",
-    "--reporters",
-    "--test-reporter",
-    "--test-reporter-destination",
-    "-O",
-    "-R",
-];
+/// Those with `=` may take a value in the next word.
+const RUN_OPTIONS: &str = "--bail= --collectCoverage --coverage --coverage-dir= --coverage-reporter= --debug --dry-run \
+    --experimental-test-coverage --fail-fast --headed --json --junit-path= --list \
+    --max-failures= --no-coverage --no-run --no-watch --outputFile= --reporter= \
+    --reporter-option= --reporter-options= --reporter-outfile= --reporters= --run --test \
+    --test-reporter= --test-reporter-destination= --ui --watch --watchAll --watchman -b -O= -R= \
+    -w -x";
 /// Programs whose tests are a subcommand.
 const SUBCOMMANDS: [&str; 3] = ["bun", "deno", "playwright"];
 /// Prefixes of Node options that keep a program from starting or from ending.
@@ -102,21 +53,9 @@ const OTHER_SUBCOMMANDS: [&str; 4] = ["bench", "init", "list", "related"];
 /// Node's own runner, which is an option of `node`.
 pub(crate) const NODE: &str = "node";
 /// Options of Node with a value in the next word (node(1)).
-const NODE_VALUES: [&str; 13] = [
-    "-C",
-    "-r",
-    "--conditions",
-    "--env-file",
-    "--experimental-loader",
-    "--import",
-    "--loader",
-    "--require",
-    "--test-concurrency",
-    "--test-global-setup",
-    "--test-name-pattern",
-    "--test-skip-pattern",
-    "--test-timeout",
-];
+const NODE_VALUES: &str = "-C -r --conditions --env-file --experimental-loader --import --loader --require \
+    --test-concurrency --test-global-setup --test-name-pattern --test-skip-pattern \
+    --test-timeout";
 /// Programs that measure coverage of the program after their options.
 const COVERAGE: [&str; 2] = ["c8", "nyc"];
 /// Node with support for TypeScript, and the options of Node for the same.
@@ -192,11 +131,11 @@ fn plain(script: &str, runner: ScriptRunner<'_>) -> Option<TestScript> {
             let name = option.text.split('=').next().unwrap_or_default();
             is_test |= name == "--test";
             let value = words.next_if(|word| {
-                let is_valued = NODE_VALUES.contains(&name) || VALUE_OPTIONS.contains(&name);
+                let is_valued = has_word(NODE_VALUES, name) || run_option(name) == Some(true);
                 is_valued && !option.text.contains('=') && !word.text.starts_with('-')
             });
             if !BLOCKING_OPTIONS.iter().any(|begin| name.starts_with(begin))
-                && !RUN_OPTIONS.contains(&name)
+                && run_option(name).is_none()
             {
                 found.node.push(option.text);
                 found.node.extend(value.map(|word| word.text));
@@ -227,23 +166,39 @@ fn plain(script: &str, runner: ScriptRunner<'_>) -> Option<TestScript> {
         let (option, value) = text
             .split_once('=')
             .map_or((text, None), |(name, value)| (name, Some(value)));
-        if !RUN_OPTIONS.contains(&option)
+        let own = run_option(option);
+        if own.is_none()
             && !["--coverage.", "--outputFile."]
                 .iter()
                 .any(|of| option.starts_with(of))
         {
-            let next = words.next_if(|_| valued.contains(&text));
+            let next = words.next_if(|_| has_word(valued, text));
             if runner.valued.is_some() && !text.starts_with('-') {
                 found.paths.push(word);
             } else {
                 found.options.push(word.text);
             }
             found.options.extend(next.map(|word| word.text));
-        } else if VALUE_OPTIONS.contains(&option) && value.is_none() {
+        } else if own == Some(true) && value.is_none() {
             words.next_if(|word| !word.text.starts_with('-'));
         }
     }
     Some(found)
+}
+
+/// Returns true for one of the options in [`RUN_OPTIONS`] that may take a value in the next word,
+/// false for the others; `None` for an option that the run does not set.
+fn run_option(name: &str) -> Option<bool> {
+    let rest = |option: &'static str| option.strip_prefix(name);
+    let mut rests = RUN_OPTIONS.split(' ').filter_map(rest);
+    rests
+        .find(|rest| matches!(*rest, "" | "="))
+        .map(|rest| rest == "=")
+}
+
+/// Returns true if a list separated by blanks has a word.
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
 }
 
 /// Returns true for a word that may precede the program: an assignment, or a wrapper that sets
@@ -300,7 +255,7 @@ mod tests {
     use super::*;
 
     fn runner(name: &str) -> ScriptRunner<'_> {
-        let valued = [("mocha", &["-r", "--timeout"][..]), ("node", &[])];
+        let valued = [("mocha", "-r --timeout"), ("node", "")];
         ScriptRunner {
             name,
             valued: valued

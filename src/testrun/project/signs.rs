@@ -75,13 +75,12 @@ impl<'a> ProjectLevel<'a> {
 
     /// Returns the sign of an existing file.
     pub fn sign_of_file(&self, name: &str) -> Sign {
-        self.has(name).then(|| (SignWeight::Named, name.to_owned()))
+        self.has(name).then(|| named(name))
     }
 
     /// Returns the sign of a configuration file with this name prefix.
     pub fn sign_of_prefix(&self, start: &str) -> Sign {
-        self.starting(start)
-            .map(|name| (SignWeight::Named, name.clone()))
+        self.starting(start).map(|name| named(name))
     }
 
     /// Returns the sign of a section in a file.
@@ -90,13 +89,13 @@ impl<'a> ProjectLevel<'a> {
         let found = text
             .lines()
             .any(|line| line.trim_start().starts_with(section));
-        found.then(|| {
-            (
-                SignWeight::Named,
-                format!("{file} has {}", section.trim_matches(['[', ']'])),
-            )
-        })
+        found.then(|| named(format!("{file} has {}", section.trim_matches(['[', ']']))))
     }
+}
+
+/// Returns the parts of a sign that names the tool.
+pub(crate) fn named(why: impl Into<String>) -> (SignWeight, String) {
+    (SignWeight::Named, why.into())
 }
 
 /// Returns the stronger sign, the first one if both are equal.

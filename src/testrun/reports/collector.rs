@@ -73,6 +73,13 @@ impl<'a> ResultCollector<'a> {
         }
     }
 
+    /// Records the version of the runner: the next word in the line that begins with `lead`.
+    pub(crate) fn find_version(&mut self, text: &str, lead: &str) {
+        let rest = text.lines().find_map(|line| line.strip_prefix(lead));
+        let version = rest.and_then(|rest| rest.split(' ').next());
+        self.results.version = version.map(|version| self.name(version));
+    }
+
     pub(crate) fn suite<S: AsRef<str>>(&mut self, names: &[S]) -> Vec<String> {
         names
             .iter()
@@ -198,50 +205,55 @@ impl<'a> ResultCollector<'a> {
             self.results.truncated.others += 1;
             return;
         }
-        let error = RunError {
+        let error = self.new_run_error(class, message, frames);
+        self.results.run_errors.push(error);
+    }
+
+    fn new_run_error(
+        &mut self,
+        class: Option<&str>,
+        message: &str,
+        frames: Vec<Frame>,
+    ) -> RunError {
+        RunError {
             class: class.map(|class| self.name(class)),
             message: self.text(message),
             stack: self.stack(frames),
-        };
-        self.results.run_errors.push(error);
+        }
     }
 
     /// Records the reason why the process goes on after the end of its tests.
     pub(crate) fn add_held(&mut self, message: &str, frames: Vec<Frame>) {
-        let error = RunError {
-            class: Some("held on".to_owned()),
-            message: self.text(message),
-            stack: self.stack(frames),
-        };
+        let error = self.new_run_error(Some("held on"), message, frames);
         self.results.held.push(error);
     }
 
-    /// Records a program that ended with success and reported no test.
-    pub(crate) fn add_silent(&mut self, program: &str) {
-        if self.results.silent.len() < MAX_RUN_FAULTS {
-            let program = self.name(program);
-            self.results.silent.push(program);
+    /// Adds a name to a list within a limit, or else counts it.
+    fn keep(&mut self, list: fn(&mut TestResults) -> &mut Vec<String>, name: String, most: usize) {
+        let kept = list(&mut self.results);
+        if kept.len() < most {
+            kept.push(name);
         } else {
             self.results.truncated.others += 1;
         }
     }
 
+    /// Records a program that ended with success and reported no test.
+    pub(crate) fn add_silent(&mut self, program: &str) {
+        let program = self.name(program);
+        self.keep(|results| &mut results.silent, program, MAX_RUN_FAULTS);
+    }
+
     /// Records a program with its own harness, which reported no test.
     pub(crate) fn add_own_harness(&mut self, program: &str) {
-        if self.results.own_harness.len() < MAX_RUN_FAULTS {
-            let program = self.name(program);
-            self.results.own_harness.push(program);
-        }
+        let program = self.name(program);
+        self.keep(|results| &mut results.own_harness, program, MAX_RUN_FAULTS);
     }
 
     /// Adds a sentence on tests that the project's own configuration omits. The sentence ends with
     /// the responsible settings, or with the omitted files.
     pub(crate) fn add_left_out(&mut self, lead: &str, what: &[String]) {
-        let told: Vec<String> = what
-            .iter()
-            .take(MAX_LEFT_OUT)
-            .map(|one| self.name(one))
-            .collect();
+        let told = self.names(what);
         if !told.is_empty() {
             self.results
                 .left_out
@@ -251,31 +263,24 @@ impl<'a> ResultCollector<'a> {
 
     /// Records the project's patterns for test files.
     pub(crate) fn set_patterns(&mut self, what: &[String]) {
-        self.results.takes = what
-            .iter()
-            .take(MAX_LEFT_OUT)
-            .map(|one| self.name(one))
-            .collect();
+        self.results.takes = self.names(what);
+    }
+
+    fn names(&mut self, all: &[String]) -> Vec<String> {
+        let kept = all.iter().take(MAX_LEFT_OUT);
+        kept.map(|name| self.name(name)).collect()
     }
 
     /// Records a file that was to run and never began.
     pub(crate) fn add_unreached(&mut self, file: &str) {
-        if self.results.unreached.len() < MAX_KEPT_TESTS {
-            let file = self.path(file);
-            self.results.unreached.push(file);
-        } else {
-            self.results.truncated.others += 1;
-        }
+        let file = self.path(file);
+        self.keep(|results| &mut results.unreached, file, MAX_KEPT_TESTS);
     }
 
     /// Records a test or file that began and never ended.
     pub(crate) fn add_unfinished(&mut self, id: &str) {
-        if self.results.unfinished.len() < MAX_RUN_FAULTS {
-            let id = self.name(id);
-            self.results.unfinished.push(id);
-        } else {
-            self.results.truncated.others += 1;
-        }
+        let id = self.name(id);
+        self.keep(|results| &mut results.unfinished, id, MAX_RUN_FAULTS);
     }
 
     /// Creates an error with only a message.

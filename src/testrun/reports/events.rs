@@ -214,7 +214,7 @@ impl ReportedError {
 
     pub(crate) fn frames(&self) -> Vec<Frame> {
         if self.stack.is_empty() {
-            let trace = self.trace.as_deref().map(stack::parse_v8);
+            let trace = self.trace.as_deref().map(stack::split_trace);
             return trace.map(|(_, frames)| frames).unwrap_or_default();
         }
         let frame = |place: &Place| {

@@ -494,7 +494,7 @@ fn add(collector: &mut ResultCollector<'_>, element: JunitCase) {
     case.retries = element.attempts;
     if state.is_failure() {
         for fault in &element.faults {
-            let (text, mut frames) = stack::parse_v8(&fault.text);
+            let (text, mut frames) = stack::split_trace(&fault.text);
             if frames.is_empty() {
                 frames.clone_from(&fault.frames);
             }

@@ -7,7 +7,7 @@ use crate::project::language::Language;
 
 /// Creates an error from a stack trace: `class: message`, its frames, and its causes.
 pub(crate) fn error(collector: &mut ResultCollector<'_>, trace: &str) -> TestError {
-    let (text, frames) = stack::parse_v8(trace);
+    let (text, frames) = stack::split_trace(trace);
     let is_class = |class: &str| class.contains('.') && !class.contains(char::is_whitespace);
     let (class, message) = match text.split_once(": ") {
         Some((class, message)) if is_class(class) => (Some(class), message),

@@ -1,10 +1,7 @@
 //! Reports in JSON lines, and JSON documents that may be truncated.
 
-use std::fmt;
-
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use replay_base::cancel::Bound;
@@ -54,95 +51,48 @@ pub(crate) fn document<T: DeserializeOwned>(
     mut other: impl FnMut(&str, &str),
 ) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    // Programs that share the stream may have written before it.
-    let Some(start) = text.find('{') else {
-        return false;
-    };
-    let mut reader = serde_json::Deserializer::from_str(&text[start..]);
-    let members = ObjectMembers {
-        array,
-        bound,
-        each: &mut each,
-        other: &mut other,
-        kind: std::marker::PhantomData,
-    };
-    reader.deserialize_map(members).is_ok()
-}
-
-struct ObjectMembers<'a, T, E, O> {
-    array: &'a str,
-    bound: Bound<'a>,
-    each: &'a mut E,
-    other: &'a mut O,
-    kind: std::marker::PhantomData<T>,
-}
-
-impl<'de, T: DeserializeOwned, E: FnMut(T), O: FnMut(&str, &str)> Visitor<'de>
-    for ObjectMembers<'_, T, E, O>
-{
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            if key == self.array {
-                map.next_value_seed(Elements {
-                    bound: self.bound,
-                    each: &mut *self.each,
-                    kind: self.kind,
-                })?;
-            } else {
-                let value = map.next_value::<&'de RawValue>()?;
-                (self.other)(&key, value.get());
+    let mut read = || {
+        // Programs that share the stream may have written before it.
+        let (_, mut rest) = text.split_once('{')?;
+        while !at_next(&mut rest).starts_with('}') {
+            let key: String = parse_next(&mut rest)?;
+            rest = rest.trim_start().strip_prefix(':')?.trim_start();
+            let Some(elements) = rest.strip_prefix('[').filter(|_| key == array) else {
+                other(&key, parse_next::<&RawValue>(&mut rest)?.get());
+                continue;
+            };
+            rest = elements;
+            let mut index = 0_usize;
+            while !at_next(&mut rest).starts_with(']') {
+                if index.is_multiple_of(LINES_PER_CHECK) && bound.is_over() {
+                    return None;
+                }
+                index += 1;
+                let element = parse_next::<&RawValue>(&mut rest)?;
+                if let Ok(element) = serde_json::from_str(element.get()) {
+                    each(element);
+                }
             }
+            rest = &rest[1..];
         }
-        Ok(())
-    }
+        Some(())
+    };
+    read().is_some()
 }
 
-struct Elements<'a, T, E> {
-    bound: Bound<'a>,
-    each: &'a mut E,
-    kind: std::marker::PhantomData<T>,
+/// Moves to the next member or element, or to the closing bracket.
+fn at_next<'t>(rest: &mut &'t str) -> &'t str {
+    *rest = rest.trim_start();
+    *rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    rest
 }
 
-impl<'de, T: DeserializeOwned, E: FnMut(T)> DeserializeSeed<'de> for Elements<'_, T, E> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, T: DeserializeOwned, E: FnMut(T)> Visitor<'de> for Elements<'_, T, E> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let mut index = 0_usize;
-        while let Some(element) = seq.next_element::<&'de RawValue>()? {
-            if index.is_multiple_of(LINES_PER_CHECK) && self.bound.is_over() {
-                // Skip the rest.
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                return Err(serde::de::Error::custom("out of time"));
-            }
-            index += 1;
-            if let Ok(element) = serde_json::from_str(element.get()) {
-                (self.each)(element);
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_unit<A>(self) -> Result<(), A> {
-        Ok(())
-    }
+/// Parses a value and moves behind it.
+fn parse_next<'t, T: Deserialize<'t>>(rest: &mut &'t str) -> Option<T> {
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+    let value = values.next()?.ok()?;
+    *rest = &rest[values.byte_offset()..];
+    Some(value)
 }
 
 #[cfg(test)]

@@ -46,10 +46,8 @@ pub(crate) fn frame(line: &str) -> Option<Frame> {
     let (number, function) = rest.split_once([',', ' ']).unwrap_or((rest, ""));
     let function = function.trim_start().strip_prefix("in ").map(str::to_owned);
     Some(Frame {
-        file: file.to_owned(),
-        line: number.parse().ok(),
-        column: None,
         function,
+        ..Frame::at(file, number.parse().ok())
     })
 }
 

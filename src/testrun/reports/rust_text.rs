@@ -96,10 +96,8 @@ fn frame(collector: &mut ResultCollector<'_>, place: &str) -> Vec<Frame> {
         return Vec::new();
     };
     collector.stack(vec![Frame {
-        file: file.to_owned(),
-        line: Some(line),
         column: Some(column),
-        function: None,
+        ..Frame::at(file, Some(line))
     }])
 }
 

@@ -82,8 +82,9 @@ pub(crate) fn is_library(file: &str) -> bool {
     })
 }
 
-/// Returns the line and column to fix for an error of `file`. This is `own`, unless the error comes
-/// from another file of the project: then the message ends with that place.
+/// Returns the line and column to fix for an error of `file`. This is `own` or else a frame of the
+/// file, unless the error comes from another file of the project: then the message ends with that
+/// place.
 pub(crate) fn place_to_fix(
     own: Option<(u32, Option<u32>)>,
     frames: &[Frame],
@@ -108,7 +109,10 @@ pub(crate) fn place_to_fix(
             );
             None
         }
-        None => own,
+        None => own.or_else(|| {
+            let own = frames.iter().find(|frame| frame.file.ends_with(file))?;
+            Some((own.line?, own.column))
+        }),
     }
 }
 
@@ -139,11 +143,11 @@ pub(crate) fn ordered(frames: Vec<Frame>) -> Vec<Frame> {
 
 /// Splits V8's `Error.stack` (<https://v8.dev/docs/stack-trace-api>), or a stack trace of the JVM,
 /// into the message and the frames.
-pub(crate) fn parse_v8(text: &str) -> (&str, Vec<Frame>) {
+pub(crate) fn split_trace(text: &str) -> (&str, Vec<Frame>) {
     let is_frame = |line: &str| {
         line.trim_start()
             .strip_prefix("at ")
-            .is_some_and(|rest| v8_frame(rest).is_some())
+            .is_some_and(|rest| trace_frame(rest).is_some())
     };
     let mut end = text.len();
     let mut at = 0;
@@ -156,14 +160,14 @@ pub(crate) fn parse_v8(text: &str) -> (&str, Vec<Frame>) {
     }
     let frames = text[end..]
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("at ").and_then(v8_frame))
+        .filter_map(|line| line.trim().strip_prefix("at ").and_then(trace_frame))
         .take(MAX_TEST_FRAMES * 8)
         .collect();
     (text[..end].trim_end(), frames)
 }
 
 /// Parses the text after `at `: `name (file:line:column)` or `file:line:column`.
-fn v8_frame(text: &str) -> Option<Frame> {
+fn trace_frame(text: &str) -> Option<Frame> {
     let text = text.strip_prefix("async ").unwrap_or(text);
     let (function, place) = match text
         .strip_suffix(')')
@@ -254,7 +258,7 @@ mod tests {
         let text = "TypeError: boom\n    over two lines\n    at boom (/p/src/math.ts:2:39)\n    \
             at file:///p/node_modules/x/run.js:155:11\n    at new Promise (<anonymous>)\n    at async /p/a.test.ts:13:24\n    \
             at process.processTicks (node:internal/process/task_queues:95:5)";
-        let (message, frames) = parse_v8(text);
+        let (message, frames) = split_trace(text);
         assert_eq!(message, "TypeError: boom\n    over two lines");
         let told: Vec<_> = ordered(frames)
             .iter()
@@ -280,7 +284,7 @@ mod tests {
     fn frames_of_jvm_have_paths_of_packages() {
         let text = "java.lang.Error: no\n\tat app//org.x.ATest$In.m(ATest.java:5)\n\tat \
             java.base/java.lang.Thread.sleep(Native Method)\nCaused by: b\n\tat T.m(T.kt:7)\n";
-        let (message, frames) = parse_v8(text);
+        let (message, frames) = split_trace(text);
         assert_eq!(message, "java.lang.Error: no");
         let frame = |file: &str, line, function: &str| Frame {
             file: file.to_owned(),

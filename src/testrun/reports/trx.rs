@@ -248,9 +248,7 @@ fn frame(line: &str) -> Option<Frame> {
     let (function, place) = line.trim().strip_prefix("at ")?.split_once(" in ")?;
     let (file, line) = place.rsplit_once(":line ")?;
     Some(Frame {
-        file: file.to_owned(),
-        line: line.parse().ok(),
-        column: None,
         function: Some(function.to_owned()),
+        ..Frame::at(file, line.parse().ok())
     })
 }

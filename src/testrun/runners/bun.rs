@@ -17,21 +17,11 @@ impl ProjectTool for Bun {
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
-        let package = level.package();
-        let script = package["scripts"]["test"].as_str();
-        if script.is_some_and(|script| script.contains("bun test")) {
-            let why = "the test script of package.json runs bun test";
-            return Some((SignWeight::Script, why.to_owned()));
-        }
-        let types = ["@types/bun", "bun-types"];
-        let is_used = |name: &&str| package["devDependencies"].get(name).is_some();
-        let named = types.into_iter().find(is_used).map(|name| {
-            (
-                SignWeight::Named,
-                format!("{name} is a dependency in package.json"),
-            )
-        });
-        named.or_else(|| level.section("bunfig.toml", "[test"))
+        let is_called = |script: &str| script.contains("bun test");
+        let mut types = ["@types/bun", "bun-types"].into_iter();
+        node::script_sign(level, "bun test", &is_called)
+            .or_else(|| types.find_map(|name| node::dependency_sign(level, name)))
+            .or_else(|| level.section("bunfig.toml", "[test"))
     }
 }
 
@@ -60,16 +50,11 @@ impl Runner for Bun {
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         let text = read_text(sources.stderr, bound);
         let mut collector = junit::parse_with(sources, bound, |case| adapt(case, &text));
-        let version = String::from_utf8_lossy(sources.stdout);
-        let version = version.strip_prefix("bun test v");
-        let version = version.and_then(|rest| rest.split(' ').next());
-        collector.results.version = version.map(|version| collector.name(version));
+        collector.find_version(&String::from_utf8_lossy(sources.stdout), "bun test v");
         for (file, block) in &text.errors {
-            let (message, frames) = stack::parse_v8(block);
+            let (message, frames) = stack::split_trace(block);
             let mut message = message.to_owned();
-            let own = frames.iter().find(|frame| frame.file.ends_with(file));
-            let own = own.and_then(|own| Some((own.line?, own.column)));
-            let place = stack::place_to_fix(own, &frames, file, &mut message);
+            let place = stack::place_to_fix(None, &frames, file, &mut message);
             let (line, column) = place.unzip();
             collector.add_file(file);
             collector.file_error(file, Phase::Collect, &message, line, column.flatten());
@@ -81,7 +66,7 @@ impl Runner for Bun {
                 let id = collector.name(&join_id([test.file.as_str(), &test.name]));
                 let mut case = Case::new(id, collector.name(&test.name), test.state);
                 if !test.error.is_empty() {
-                    let (message, frames) = stack::parse_v8(&test.error);
+                    let (message, frames) = stack::split_trace(&test.error);
                     let mut error = collector.error(None, message);
                     error.stack = collector.stack(frames);
                     case.errors.push(error);

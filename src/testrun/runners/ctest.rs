@@ -34,10 +34,7 @@ impl ProjectTool for Ctest {
             text.lines().any(line)
         };
         if has(&["enable_testing", "include(CTest"]) {
-            return Some((
-                SignWeight::Named,
-                "CMakeLists.txt enables testing".to_owned(),
-            ));
+            return Some(named("CMakeLists.txt enables testing"));
         }
         let is_part = has(&[
             "add_test(",

@@ -62,7 +62,7 @@ impl Runner for Deno {
         let mut collector = junit::parse_with(sources, bound, adapt);
         let text = read_text(sources.stdout, bound);
         for (file, error) in &text.errors {
-            let (message, frames) = stack::parse_v8(error);
+            let (message, frames) = stack::split_trace(error);
             let frame = frames.iter().find(|frame| frame.file.ends_with(file));
             let (line, column) = frame.map_or((None, None), |frame| (frame.line, frame.column));
             let message = message.lines().next().unwrap_or_default();

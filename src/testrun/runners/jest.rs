@@ -31,7 +31,7 @@ impl ProjectTool for Jest {
                 .package()
                 .get("jest")
                 .is_some()
-                .then(|| (SignWeight::Named, "jest in package.json".to_owned()))
+                .then(|| named("jest in package.json"))
         })
     }
 }

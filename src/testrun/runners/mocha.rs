@@ -40,32 +40,11 @@ impl Runner for Mocha {
         Some(javascript::affected(project, changes))
     }
 
-    fn valued_options(&self) -> Option<&'static [&'static str]> {
-        Some(&[
-            "-f",
-            "-g",
-            "-j",
-            "-n",
-            "-r",
-            "-s",
-            "-t",
-            "-u",
-            "--config",
-            "--extension",
-            "--fgrep",
-            "--file",
-            "--global",
-            "--grep",
-            "--ignore",
-            "--jobs",
-            "--node-option",
-            "--package",
-            "--require",
-            "--retries",
-            "--slow",
-            "--timeout",
-            "--ui",
-        ])
+    fn valued_options(&self) -> Option<&'static str> {
+        Some(
+            "-f -g -j -n -r -s -t -u --config --extension --fgrep --file --global --grep \
+             --ignore --jobs --node-option --package --require --retries --slow --timeout --ui",
+        )
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {

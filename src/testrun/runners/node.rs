@@ -46,8 +46,8 @@ impl Runner for Node {
         Some(javascript::affected(project, changes))
     }
 
-    fn valued_options(&self) -> Option<&'static [&'static str]> {
-        Some(&[])
+    fn valued_options(&self) -> Option<&'static str> {
+        Some("")
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {

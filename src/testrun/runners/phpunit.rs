@@ -6,6 +6,8 @@ use crate::prelude::*;
 /// `PHPUnit` 9 and newer.
 pub(crate) struct Phpunit;
 
+/// Name in composer.json, with its quotes.
+const PACKAGE: &str = "\"phpunit/phpunit\"";
 /// Places of the program in a project with Composer.
 const PROGRAMS: [&str; 2] = ["vendor/bin/phpunit", "bin/phpunit"];
 
@@ -21,11 +23,8 @@ impl ProjectTool for Phpunit {
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         let depends = || {
-            let is_named = level.text("composer.json").contains("\"phpunit/phpunit\"");
-            is_named.then(|| {
-                let why = "phpunit is a dependency in composer.json";
-                (SignWeight::Named, why.to_owned())
-            })
+            let is_named = level.text("composer.json").contains(PACKAGE);
+            is_named.then(|| named("phpunit is a dependency in composer.json"))
         };
         level.sign_of_prefix("phpunit.").or_else(depends)
     }
@@ -41,7 +40,7 @@ impl ProjectTool for Phpunit {
 
     fn install_step(&self, context: &RunContext<'_>, project: &Path, _: &[String]) -> String {
         let manifest = context.disk().text(&project.join("composer.json"));
-        let is_listed = manifest.is_some_and(|text| text.contains("\"phpunit/phpunit\""));
+        let is_listed = manifest.is_some_and(|text| text.contains(PACKAGE));
         let command = if is_listed {
             "composer install"
         } else {
@@ -96,9 +95,7 @@ impl Runner for Phpunit {
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
         let mut collector = junit::parse_with(sources, bound, adapt);
         let text = String::from_utf8_lossy(sources.stdout);
-        let version = text.lines().find_map(|line| line.strip_prefix("PHPUnit "));
-        let version = version.and_then(|rest| rest.split(' ').next());
-        collector.results.version = version.map(|version| collector.name(version));
+        collector.find_version(&text, "PHPUnit ");
         let is_whole = collector.results.ended;
         read_events(&mut collector, sources, bound, is_whole);
         if !collector.results.begun {
@@ -211,12 +208,8 @@ fn load_error<'l>(lines: impl Iterator<Item = &'l [u8]>) -> Option<(String, Fram
 fn place(line: &str) -> Option<Frame> {
     let (file, number) = line.trim().rsplit_once(':')?;
     let is_path = file.starts_with('/') && !file.contains(": ");
-    Some(Frame {
-        file: file.to_owned(),
-        line: Some(number.parse().ok().filter(|_| is_path)?),
-        column: None,
-        function: None,
-    })
+    let line = number.parse().ok().filter(|_| is_path)?;
+    Some(Frame::at(file, Some(line)))
 }
 
 /// Reads the events of a run: the number of its tests, and the tests that began and never ended. If

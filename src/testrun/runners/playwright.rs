@@ -35,26 +35,11 @@ impl ProjectTool for Playwright {
 }
 
 impl Runner for Playwright {
-    fn valued_options(&self) -> Option<&'static [&'static str]> {
-        Some(&[
-            "-c",
-            "-g",
-            "-gv",
-            "-j",
-            "--config",
-            "--global-timeout",
-            "--grep",
-            "--grep-invert",
-            "--output",
-            "--project",
-            "--repeat-each",
-            "--retries",
-            "--shard",
-            "--timeout",
-            "--trace",
-            "--tsconfig",
-            "--workers",
-        ])
+    fn valued_options(&self) -> Option<&'static str> {
+        Some(
+            "-c -g -gv -j --config --global-timeout --grep --grep-invert --output --project \
+             --repeat-each --retries --shard --timeout --trace --tsconfig --workers",
+        )
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {

@@ -31,7 +31,7 @@ impl ProjectTool for Rspec {
         level.sign_of_file(".rspec").or_else(|| {
             let names = level.tree.names(&level.dir.join("spec"))?;
             let is_used = level.has("spec") && names.iter().any(is_spec);
-            is_used.then(|| (SignWeight::Named, "spec/ holds specs of RSpec".to_owned()))
+            is_used.then(|| named("spec/ holds specs of RSpec"))
         })
     }
 
@@ -108,8 +108,6 @@ fn file_error(_: &str, file: &str, error: &ReportedError) -> FileProblem {
         return FileProblem { message, place };
     }
     let frames = error.frames();
-    let own = frames.iter().find(|frame| frame.file == file);
-    let own = own.and_then(|own| Some((own.line?, own.column)));
-    let place = stack::place_to_fix(own, &frames, base, &mut message);
+    let place = stack::place_to_fix(None, &frames, base, &mut message);
     FileProblem { message, place }
 }

@@ -100,9 +100,7 @@ fn file_error(_: &str, file: &str, error: &ReportedError) -> FileProblem {
         }
         None => (error.text(), error.frames()),
     };
-    let own = frames.iter().find(|frame| frame.file.ends_with(file));
-    let own = own.and_then(|frame| Some((frame.line?, None)));
-    let place = stack::place_to_fix(own, &frames, file, &mut message);
+    let place = stack::place_to_fix(None, &frames, file, &mut message);
     FileProblem { message, place }
 }
 

@@ -54,15 +54,13 @@ pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     junit::cases(sources.report, bound, |case| {
         outputs.insert(case.name, case.out.text());
     });
+    collector.find_version(&String::from_utf8_lossy(sources.stdout), "ctest version ");
     let mut running = Vec::new();
     for line in lines::lines(sources.stdout, bound) {
         let line = String::from_utf8_lossy(line);
         let results = &mut collector.results;
         results.begun |= line.starts_with(BEGIN);
         results.ended |= line.starts_with("Total Test time") || line == NO_TESTS;
-        if let Some(version) = line.strip_prefix("ctest version ") {
-            results.version = Some(version.to_owned());
-        }
         if !results.begun {
             add_build_error(&mut collector, &line);
         } else if let Some((_, test)) = ended_test(&line) {
@@ -114,12 +112,7 @@ fn add_configure_errors(collector: &mut ResultCollector<'_>, stderr: &str) {
         let place = head.strip_prefix(" at ").and_then(|rest| {
             let (file, rest) = rest.split_once(':')?;
             let number = rest.split([' ', ':']).next()?;
-            Some(Frame {
-                file: file.to_owned(),
-                line: Some(number.parse().ok()?),
-                column: None,
-                function: None,
-            })
+            Some(Frame::at(file, Some(number.parse().ok()?)))
         });
         let lines = text.lines();
         let text: Vec<&str> = lines
@@ -170,12 +163,7 @@ fn assertion(output: &str) -> Option<(Frame, String)> {
         let is_failure = ["fail", "error", "assert"]
             .iter()
             .any(|word| words.contains(word));
-        let frame = Frame {
-            file: file.to_owned(),
-            line: Some(number),
-            column: None,
-            function: None,
-        };
+        let frame = Frame::at(file, Some(number));
         is_failure.then(|| (frame, rest.trim_start_matches(':').trim()))
     })?;
     // Marks of GoogleTest and rulers of the others end it.

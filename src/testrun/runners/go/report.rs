@@ -500,13 +500,10 @@ fn split_panic(output: &str) -> (&str, Vec<Frame>) {
         let Some((file, number)) = place.rsplit_once(':') else {
             continue;
         };
-        let line = number.parse().ok();
         let function = function.map(|name| name.rsplit('/').next().unwrap_or(name).to_owned());
         frames.push(Frame {
-            file: file.to_owned(),
-            line,
-            column: None,
             function,
+            ..Frame::at(file, number.parse().ok())
         });
         if frames.len() >= MAX_TEST_FRAMES * 8 {
             break;
@@ -536,15 +533,7 @@ fn message_place(line: &str) -> Option<(Frame, &str)> {
         .strip_suffix(".go")
         .filter(|base| !base.contains(' '))?;
     let file = format!("{base}.go");
-    Some((
-        Frame {
-            file,
-            line: Some(number.parse().ok()?),
-            column: None,
-            function: None,
-        },
-        message,
-    ))
+    Some((Frame::at(file, Some(number.parse().ok()?)), message))
 }
 
 #[cfg(test)]

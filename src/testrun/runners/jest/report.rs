@@ -75,7 +75,7 @@ fn error(
     text: &str,
     (expected, actual): (Option<&str>, Option<&str>),
 ) -> TestError {
-    let (text, frames) = stack::parse_v8(text);
+    let (text, frames) = stack::split_trace(text);
     let (class, message) = split_class(text);
     // The message need not repeat the values and the diff, which have fields of their own.
     let (message, diff) = match (
@@ -135,7 +135,7 @@ fn file_error(_: &str, file: &str, error: &ReportedError) -> FileProblem {
         None => own(body),
     };
     let base = file.rsplit('/').next().unwrap_or_default();
-    let mut frames = stack::parse_v8(&text).1;
+    let mut frames = stack::split_trace(&text).1;
     frames.splice(..0, babel_place(&text));
     let own = frames
         .iter()
@@ -160,10 +160,8 @@ fn babel_place(text: &str) -> Option<Frame> {
         .split_once(':')?;
     let column = column.parse::<u32>().ok()?.checked_add(1);
     Some(Frame {
-        file: file.to_owned(),
-        line: line.parse().ok(),
         column,
-        function: None,
+        ..Frame::at(file, line.parse().ok())
     })
 }
 

@@ -27,6 +27,7 @@ pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let is_whole = documents::collect(sources, bound, &mut collector);
     // Maven prints its version in bold even to a file.
     let stdout = visible_text::head(&String::from_utf8_lossy(sources.stdout), usize::MAX).0;
+    collector.find_version(&stdout, "Apache Maven ");
     let mut running: Vec<&str> = Vec::new();
     let mut announced = 0;
     for line in stdout.lines().map(without_level) {
@@ -43,9 +44,6 @@ pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
             } else {
                 announced += tests;
             }
-        } else if let Some(version) = line.strip_prefix("Apache Maven ") {
-            let version = version.split(' ').next().unwrap_or(version);
-            collector.results.version = Some(version.to_owned());
         } else if let Some(outcome) = line.strip_prefix("BUILD ") {
             collector.results.passed = Some(outcome.starts_with("SUCCESS"));
         } else if line == "Tests are skipped." {

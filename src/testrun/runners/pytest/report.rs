@@ -20,12 +20,7 @@ fn file_error(root: &str, file: &str, error: &ReportedError) -> FileProblem {
     // The cause may be in an imported file.
     let frame = |line: &str| {
         let (file, line) = line.split_once(": in ")?.0.rsplit_once(':')?;
-        Some(Frame {
-            file: file.to_owned(),
-            line: line.parse().ok(),
-            column: None,
-            function: None,
-        })
+        Some(Frame::at(file, line.parse().ok()))
     };
     let mut message = last_error(&error.message);
     let traced = error
