@@ -35,7 +35,7 @@ pub(crate) fn collect<'a>(
         let (begun, ended) = if !begins_with_tag(document) {
             tap::collect(document, bound, collector)
         } else if trx::is_trx(document) {
-            trx::collect(document, collector)
+            trx::collect(document, bound, collector)
         } else {
             junit::collect(document, bound, collector)
         };

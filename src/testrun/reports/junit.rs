@@ -2,15 +2,13 @@
 //! standard; the elements are those of the Ant task and of Maven Surefire's schema (`flakyFailure`,
 //! `rerunFailure`).
 
-use quick_xml::Reader;
-use quick_xml::escape::{resolve_predefined_entity, unescape};
-use quick_xml::events::{BytesStart, Event};
 use replay_base::cancel::Bound;
 use replay_base::limits::{MAX_TEST_ERRORS, MAX_TEST_OUTPUT_BYTES, MAX_TEST_SUITES};
 
 use super::collector::{ResultCollector, join_id, millis};
 use super::kept_output::KeptOutput;
 use super::results::Sources;
+use super::xml::{self, XmlPart, XmlTag};
 use super::{jvm_text, stack};
 use crate::model::{Case, Frame, State};
 
@@ -18,8 +16,6 @@ use crate::model::{Case, Frame, State};
 const MAX_RAW_BYTES: usize = 32 * MAX_TEST_OUTPUT_BYTES;
 /// Default name of pytest's suite (`junit_suite_name`).
 const PYTEST_SUITE: &str = "pytest";
-/// Events between two checks of the time limit.
-const EVENTS_PER_CHECK: usize = 256;
 
 /// A failure, an error or a skip.
 #[derive(Default)]
@@ -102,15 +98,11 @@ fn collect_with(
     mut adapt: impl FnMut(&mut JunitCase),
 ) -> (bool, bool) {
     let mut wrong = Vec::new();
-    let state = read(
-        document,
-        bound,
-        |mut element| {
-            adapt(&mut element);
-            add(collector, element);
-        },
-        |told| wrong.push(told),
-    );
+    let mut each = |mut element| {
+        adapt(&mut element);
+        add(collector, element);
+    };
+    let state = read(document, bound, &mut each, &mut |told| wrong.push(told));
     // Counters of a suite are believed if they are worse than its cases.
     for SuiteFailure { class, message } in wrong {
         collector.results.passed = Some(false);
@@ -135,23 +127,22 @@ struct Suite {
 }
 
 impl Suite {
-    fn of(tag: &BytesStart<'_>) -> Self {
-        let number = |name: &[u8]| match attribute(tag, name).trim() {
+    fn of(tag: &XmlTag<'_>) -> Self {
+        let number = |name: &str| match tag.attribute(name).trim() {
             "" => Some(0),
             text => text.parse::<u64>().ok(),
         };
-        let omitted = [b"skipped".as_slice(), b"disabled"].map(|name| number(name).unwrap_or(0));
-        let [skipped, disabled] = omitted;
+        let [skipped, disabled] = ["skipped", "disabled"].map(|name| number(name).unwrap_or(0));
         // A count that is no number agrees with no contents.
-        let counted = |name: &[u8]| number(name).unwrap_or(u64::MAX);
+        let counted = |name: &str| number(name).unwrap_or(u64::MAX);
         let declared = [
             // Some writers count omitted tests without writing their cases.
-            counted(b"tests").saturating_sub(skipped.saturating_add(disabled)),
-            counted(b"failures").saturating_add(counted(b"errors")),
+            counted("tests").saturating_sub(skipped.saturating_add(disabled)),
+            counted("failures").saturating_add(counted("errors")),
         ];
         Self {
-            name: attribute(tag, b"name"),
-            file: attribute(tag, b"file"),
+            name: tag.attribute("name"),
+            file: tag.attribute("file"),
             declared,
             counted: [0; 2],
         }
@@ -183,9 +174,11 @@ impl Suite {
     }
 
     /// Returns a failure or an error outside every test case, such as in a set-up.
-    fn fault(&self, tag: &BytesStart<'_>) -> SuiteFailure {
-        let what = String::from_utf8_lossy(tag.local_name().as_ref()).into_owned();
-        let words = [attribute(tag, b"type"), attribute(tag, b"message")].join(" ");
+    fn fault(&self, tag: &XmlTag<'_>) -> SuiteFailure {
+        let what = tag.name();
+        let words = ["type", "message"]
+            .map(|name| tag.attribute(name))
+            .join(" ");
         let message = format!(
             "the suite `{}` has `<{what}>` outside of its tests: {}",
             self.name,
@@ -200,172 +193,133 @@ impl Suite {
 
 /// Calls `each` for every test case. Returns true if the document has begun, and true if it is
 /// complete.
-pub(crate) fn cases(bytes: &[u8], bound: Bound<'_>, each: impl FnMut(JunitCase)) -> (bool, bool) {
-    read(bytes, bound, each, |_| {})
+pub(crate) fn cases(
+    bytes: &[u8],
+    bound: Bound<'_>,
+    mut each: impl FnMut(JunitCase),
+) -> (bool, bool) {
+    read(bytes, bound, &mut each, &mut |_| {})
 }
 
 /// Like [`cases`]; also calls `wrong` for each failure that only a suite reports.
 fn read(
     bytes: &[u8],
     bound: Bound<'_>,
-    mut each: impl FnMut(JunitCase),
-    mut wrong: impl FnMut(SuiteFailure),
+    each: &mut dyn FnMut(JunitCase),
+    wrong: &mut dyn FnMut(SuiteFailure),
 ) -> (bool, bool) {
-    let text = String::from_utf8_lossy(bytes);
-    let mut reader = Reader::from_str(&text);
-    let config = reader.config_mut();
-    (
-        config.check_end_names,
-        config.allow_unmatched_ends,
-        config.allow_dangling_amp,
-    ) = (false, true, true);
-    let mut suites: Vec<Suite> = Vec::new();
-    let mut root: Option<Suite> = None;
-    let mut each = |element: JunitCase, suites: &mut [Suite], root: &mut Option<Suite>| {
-        suites
-            .iter_mut()
-            .chain(root)
-            .for_each(|suite| suite.count_case(&element));
-        each(element);
+    let mut reader = JunitReader {
+        each,
+        wrong,
+        has_begun: false,
+        root: None,
+        suites: Vec::new(),
+        open: None,
+        target: TextOwner::Nothing,
+        attempts: 0,
     };
-    let mut begun = false;
-    let mut open: Option<JunitCase> = None;
-    let mut target = TextOwner::Nothing;
-    // Nesting depth inside earlier attempts: their output is not the test's.
-    let mut attempt = 0_u32;
-    for index in 0_usize.. {
-        if index.is_multiple_of(EVENTS_PER_CHECK) && bound.is_over() {
-            return (begun, false);
+    let is_whole = xml::read(bytes, bound, |part| match part {
+        XmlPart::Start(tag) => reader.start(tag),
+        XmlPart::End(name) => reader.end(name),
+        XmlPart::Text(text) => append(reader.open.as_mut(), reader.target, text),
+    });
+    let is_open = reader.open.is_some() || !reader.suites.is_empty() || reader.root.is_some();
+    let has_begun = reader.has_begun;
+    (has_begun, has_begun && is_whole.is_some() && !is_open)
+}
+
+/// Reader of a document.
+struct JunitReader<'a> {
+    each: &'a mut dyn FnMut(JunitCase),
+    wrong: &'a mut dyn FnMut(SuiteFailure),
+    has_begun: bool,
+    /// The element around all suites.
+    root: Option<Suite>,
+    suites: Vec<Suite>,
+    open: Option<JunitCase>,
+    target: TextOwner,
+    /// Nesting depth inside earlier attempts: their output is not the test's.
+    attempts: u32,
+}
+
+impl JunitReader<'_> {
+    fn start(&mut self, tag: &XmlTag<'_>) {
+        self.has_begun |= matches!(tag.name(), "testsuites" | "testsuite");
+        match (tag.name(), &mut self.open) {
+            ("testsuites", _) => self.root = Some(Suite::of(tag)),
+            ("testsuite", _) if self.suites.len() < MAX_TEST_SUITES => {
+                self.suites.push(Suite::of(tag));
+            }
+            ("testcase", _) => self.open = Some(element(tag, &self.suites)),
+            ("flakyFailure" | "flakyError" | "rerunFailure" | "rerunError", Some(element)) => {
+                element.attempts += 1;
+                self.attempts += 1;
+            }
+            ("failure" | "error", None) => {
+                self.around().for_each(|suite| suite.counted[1] += 1);
+                let nowhere = Suite::default();
+                let suite = self.suites.last().or(self.root.as_ref());
+                (self.wrong)(suite.unwrap_or(&nowhere).fault(tag));
+            }
+            (_, Some(element)) if self.attempts == 0 => self.target = start_element(element, tag),
+            _ => {}
         }
-        let Ok(event) = reader.read_event() else {
-            return (begun, false);
-        };
-        let is_empty = matches!(event, Event::Empty(_));
-        match event {
-            Event::Start(tag) | Event::Empty(tag) => match (tag.local_name().as_ref(), &mut open) {
-                (b"testsuites", _) => {
-                    begun = true;
-                    let whole = Suite::of(&tag);
-                    if is_empty {
-                        whole.mismatch().into_iter().for_each(&mut wrong);
-                    } else {
-                        root = Some(whole);
-                    }
-                }
-                (b"testsuite", _) if is_empty => {
-                    begun = true;
-                    Suite::of(&tag).mismatch().into_iter().for_each(&mut wrong);
-                }
-                (b"testsuite", _) if suites.len() < MAX_TEST_SUITES => {
-                    begun = true;
-                    suites.push(Suite::of(&tag));
-                }
-                (b"testcase", _) => {
-                    let around = suites
-                        .last()
-                        .map(|suite| (suite.name.clone(), suite.file.clone()));
-                    let (suite, file) = around.unwrap_or_default();
-                    let mut element = element(&tag, suite, file);
-                    element.around = suites.iter().map(|suite| suite.name.clone()).collect();
-                    if is_empty {
-                        each(element, &mut suites, &mut root);
-                    } else {
-                        open = Some(element);
-                    }
-                }
-                (
-                    b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError",
-                    Some(element),
-                ) => {
-                    element.attempts += 1;
-                    attempt += u32::from(!is_empty);
-                }
-                (b"failure" | b"error", None) => {
-                    suites
-                        .iter_mut()
-                        .chain(&mut root)
-                        .for_each(|suite| suite.counted[1] += 1);
-                    let nowhere = Suite::default();
-                    wrong(
-                        suites
-                            .last()
-                            .or(root.as_ref())
-                            .unwrap_or(&nowhere)
-                            .fault(&tag),
-                    );
-                }
-                (name, Some(element)) if attempt == 0 => {
-                    target = start_element(element, &tag, name, is_empty);
-                }
-                _ => {}
-            },
-            Event::End(tag) => match tag.local_name().as_ref() {
-                b"testcase" => {
-                    if let Some(element) = open.take() {
-                        each(element, &mut suites, &mut root);
-                    }
-                }
-                b"testsuite" => suites
-                    .pop()
-                    .and_then(|suite| suite.mismatch())
-                    .into_iter()
-                    .for_each(&mut wrong),
-                b"testsuites" => root
-                    .take()
-                    .and_then(|root| root.mismatch())
-                    .into_iter()
-                    .for_each(&mut wrong),
-                b"flakyFailure" | b"flakyError" | b"rerunFailure" | b"rerunError" => {
-                    attempt = attempt.saturating_sub(1);
-                }
-                b"failure" | b"error" | b"skipped" | b"system-out" | b"system-err" => {
-                    target = TextOwner::Nothing;
-                }
-                _ => {}
-            },
-            Event::Text(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
-            Event::CData(text) => append(open.as_mut(), target, &String::from_utf8_lossy(&text)),
-            // Only XML's predefined entities: entities of the document are never expanded.
-            Event::GeneralRef(name) => {
-                if let Ok(Some(character)) = name.resolve_char_ref() {
-                    append(open.as_mut(), target, character.encode_utf8(&mut [0; 4]));
-                } else if let Some(text) =
-                    resolve_predefined_entity(&String::from_utf8_lossy(&name))
-                {
-                    append(open.as_mut(), target, text);
+    }
+
+    fn end(&mut self, name: &str) {
+        match name {
+            "testcase" => {
+                if let Some(element) = self.open.take() {
+                    self.around().for_each(|suite| suite.count_case(&element));
+                    (self.each)(element);
                 }
             }
-            Event::Eof => {
-                return (
-                    begun,
-                    begun && open.is_none() && suites.is_empty() && root.is_none(),
-                );
+            "testsuite" | "testsuites" => {
+                let is_root = name == "testsuites";
+                let ended = if is_root {
+                    self.root.take()
+                } else {
+                    self.suites.pop()
+                };
+                let mismatch = ended.and_then(|suite| suite.mismatch());
+                mismatch.into_iter().for_each(&mut self.wrong);
+            }
+            "flakyFailure" | "flakyError" | "rerunFailure" | "rerunError" => {
+                self.attempts = self.attempts.saturating_sub(1);
+            }
+            "failure" | "error" | "skipped" | "system-out" | "system-err" => {
+                self.target = TextOwner::Nothing;
             }
             _ => {}
         }
     }
-    (begun, false)
+
+    /// Returns all elements around a test case.
+    fn around(&mut self) -> impl Iterator<Item = &mut Suite> {
+        self.suites.iter_mut().chain(&mut self.root)
+    }
 }
 
-fn element(tag: &BytesStart<'_>, suite: String, file: String) -> JunitCase {
-    let own = attribute(tag, b"file");
+fn element(tag: &XmlTag<'_>, suites: &[Suite]) -> JunitCase {
+    let around = suites.last();
+    let own = tag.attribute("file");
+    let file = around
+        .map(|suite| suite.file.clone())
+        .filter(|_| own.is_empty());
+    let stated = ["status", "result"].map(|name| parse_state(&tag.attribute(name)));
+    let worst = stated
+        .into_iter()
+        .flatten()
+        .find(|state| state.is_failure());
     JunitCase {
-        name: attribute(tag, b"name"),
-        class: attribute(tag, b"classname"),
-        file: if own.is_empty() { file } else { own },
-        line: attribute(tag, b"line").parse().ok(),
-        time: attribute(tag, b"time").replace(',', "").parse().ok(),
-        stated: [b"status".as_slice(), b"result"]
-            .into_iter()
-            .fold(None, |said, name| {
-                let state = parse_state(&attribute(tag, name));
-                if said.is_some_and(State::is_failure) {
-                    said
-                } else {
-                    state.or(said)
-                }
-            }),
-        suite,
+        name: tag.attribute("name"),
+        class: tag.attribute("classname"),
+        file: file.unwrap_or(own),
+        line: tag.attribute("line").parse().ok(),
+        time: tag.attribute("time").replace(',', "").parse().ok(),
+        stated: worst.or(stated[1]).or(stated[0]),
+        suite: around.map(|suite| suite.name.clone()).unwrap_or_default(),
+        around: suites.iter().map(|suite| suite.name.clone()).collect(),
         ..JunitCase::default()
     }
 }
@@ -391,45 +345,24 @@ fn parse_state(word: &str) -> Option<State> {
 }
 
 /// Handles the start of an element in a test case; returns the owner of its text.
-fn start_element(
-    element: &mut JunitCase,
-    tag: &BytesStart<'_>,
-    name: &[u8],
-    is_empty: bool,
-) -> TextOwner {
+fn start_element(element: &mut JunitCase, tag: &XmlTag<'_>) -> TextOwner {
     let fault = |is_error| JunitFault {
         is_error,
-        kind: attribute(tag, b"type"),
-        message: attribute(tag, b"message"),
+        kind: tag.attribute("type"),
+        message: tag.attribute("message"),
         ..JunitFault::default()
     };
-    let target = match name {
-        b"failure" | b"error" if element.faults.len() < MAX_TEST_ERRORS => {
-            element.faults.push(fault(name == b"error"));
-            TextOwner::Fault
+    match tag.name() {
+        "failure" | "error" if element.faults.len() < MAX_TEST_ERRORS => {
+            element.faults.push(fault(tag.name() == "error"));
+            return TextOwner::Fault;
         }
-        b"skipped" => {
-            element.skipped = Some(fault(false));
-            TextOwner::Nothing
-        }
-        b"system-out" => TextOwner::Out,
-        b"system-err" => TextOwner::Err,
-        _ => TextOwner::Nothing,
-    };
-    if is_empty { TextOwner::Nothing } else { target }
-}
-
-fn attribute(tag: &BytesStart<'_>, name: &[u8]) -> String {
-    let found = tag
-        .attributes()
-        .with_checks(false)
-        .flatten()
-        .find(|attribute| attribute.key.as_ref() == name);
-    let Some(found) = found else {
-        return String::new();
-    };
-    let text = String::from_utf8_lossy(&found.value);
-    unescape(&text).map_or_else(|_| text.clone().into_owned(), std::borrow::Cow::into_owned)
+        "skipped" => element.skipped = Some(fault(false)),
+        "system-out" => return TextOwner::Out,
+        "system-err" => return TextOwner::Err,
+        _ => {}
+    }
+    TextOwner::Nothing
 }
 
 fn append(element: Option<&mut JunitCase>, target: TextOwner, text: &str) {

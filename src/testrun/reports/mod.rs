@@ -18,3 +18,4 @@ pub(crate) mod stack;
 mod tap;
 mod trx;
 pub(crate) mod visible_text;
+mod xml;

@@ -3,117 +3,95 @@
 
 use std::collections::HashMap;
 
-use quick_xml::Reader;
-use quick_xml::de::from_str;
-use quick_xml::events::Event;
-use serde::Deserialize;
+use replay_base::cancel::Bound;
 
 use super::collector::{ResultCollector, join_id, millis};
+use super::xml::{self, XmlPart, XmlTag};
 use crate::model::{Case, Frame, State};
 
-/// Most nested elements: rows in rows of data-driven tests are read by recursion.
-const MAX_DEPTH: usize = 64;
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-struct TestRun {
-    results: ResultList,
-    test_definitions: DefinitionList,
-    result_summary: Option<ResultSummary>,
-}
-
-#[derive(Default, Deserialize)]
-struct ResultList {
-    #[serde(rename = "$value", default)]
-    list: Vec<ResultElement>,
-}
-
-#[derive(Deserialize)]
-enum ResultElement {
-    UnitTestResult(Box<UnitTestResult>),
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct UnitTestResult {
-    #[serde(rename = "@testId", default)]
+/// A result, which may have rows of a data-driven test.
+#[derive(Default)]
+struct TrxResult {
     id: String,
-    #[serde(rename = "@testName", default)]
     name: String,
-    #[serde(rename = "@outcome", default)]
     outcome: String,
-    #[serde(rename = "@duration", default)]
     duration: String,
-    #[serde(rename = "Output")]
-    output: Option<Output>,
-    /// Rows of a data-driven test.
-    #[serde(rename = "InnerResults")]
-    inner: Option<ResultList>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-struct Output {
-    std_out: String,
-    std_err: String,
-    error_info: ErrorInfo,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-struct ErrorInfo {
     message: String,
     stack_trace: String,
+    stdout: String,
+    stderr: String,
+    has_rows: bool,
 }
 
-#[derive(Default, Deserialize)]
-struct DefinitionList {
-    #[serde(rename = "$value", default)]
-    list: Vec<DefinitionElement>,
-}
-
-#[derive(Deserialize)]
-enum DefinitionElement {
-    UnitTest(UnitTest),
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct UnitTest {
-    #[serde(rename = "@id", default)]
-    id: String,
-    #[serde(rename = "TestMethod")]
-    method: Option<TestMethod>,
-}
-
-#[derive(Deserialize)]
-struct TestMethod {
-    #[serde(rename = "@className", default)]
-    class: String,
-}
-
-#[derive(Deserialize)]
-struct ResultSummary {
-    #[serde(rename = "@outcome", default)]
-    outcome: String,
-    #[serde(rename = "RunInfos", default)]
-    infos: RunInfos,
-}
-
-#[derive(Default, Deserialize)]
-struct RunInfos {
-    #[serde(rename = "RunInfo", default)]
-    list: Vec<RunInfo>,
-}
-
-#[derive(Deserialize)]
-struct RunInfo {
-    #[serde(rename = "@outcome", default)]
-    outcome: String,
-    #[serde(rename = "Text", default)]
+/// Reader of a document.
+#[derive(Default)]
+struct TrxReader {
+    results: Vec<TrxResult>,
+    /// Results that have not ended, outermost first.
+    open: Vec<TrxResult>,
+    /// Classes by the ids of tests.
+    classes: HashMap<String, String>,
+    /// Id of the last test.
+    test: String,
+    /// Text since the last tag.
     text: String,
+    /// `true` inside the description of an error.
+    is_in_error: bool,
+    /// Outcome of the run.
+    outcome: Option<String>,
+    /// Outcome and text of each message on the run.
+    infos: Vec<(String, String)>,
+}
+
+impl TrxReader {
+    fn start(&mut self, tag: &XmlTag<'_>) {
+        match tag.name() {
+            "UnitTestResult" => {
+                self.open
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|result| result.has_rows = true);
+                self.open.push(TrxResult {
+                    id: tag.attribute("testId"),
+                    name: tag.attribute("testName"),
+                    outcome: tag.attribute("outcome"),
+                    duration: tag.attribute("duration"),
+                    ..TrxResult::default()
+                });
+            }
+            "ErrorInfo" => self.is_in_error = true,
+            "UnitTest" => self.test = tag.attribute("id"),
+            "TestMethod" => {
+                self.classes
+                    .insert(self.test.clone(), tag.attribute("className"));
+            }
+            "ResultSummary" => self.outcome = Some(tag.attribute("outcome")),
+            "RunInfo" => self.infos.push((tag.attribute("outcome"), String::new())),
+            _ => {}
+        }
+        self.text.clear();
+    }
+
+    fn end(&mut self, name: &str) {
+        let text = std::mem::take(&mut self.text);
+        match (name, self.open.last_mut()) {
+            ("UnitTestResult", Some(_)) => {
+                self.results
+                    .extend(self.open.pop().filter(|result| !result.has_rows));
+            }
+            ("ErrorInfo", _) => self.is_in_error = false,
+            ("Message", Some(result)) if self.is_in_error => result.message = text,
+            ("StackTrace", Some(result)) => result.stack_trace = text,
+            ("StdOut", Some(result)) => result.stdout = text,
+            ("StdErr", Some(result)) => result.stderr = text,
+            ("Text", _) => self
+                .infos
+                .last_mut()
+                .into_iter()
+                .for_each(|info| info.1.clone_from(&text)),
+            _ => {}
+        }
+    }
 }
 
 /// Returns true for a document with the root element of trx.
@@ -123,81 +101,43 @@ pub(crate) fn is_trx(document: &[u8]) -> bool {
 }
 
 /// Reads a document. Returns true if it has begun, and true if it is complete.
-pub(crate) fn collect(document: &[u8], collector: &mut ResultCollector<'_>) -> (bool, bool) {
-    let text = String::from_utf8_lossy(document);
-    let text = text.trim_start_matches('\u{feff}');
-    let Some(run) = (depth(text) <= MAX_DEPTH)
-        .then(|| from_str::<TestRun>(text).ok())
-        .flatten()
-    else {
-        return (true, false);
-    };
-    let classes: HashMap<String, String> = run
-        .test_definitions
-        .list
-        .into_iter()
-        .filter_map(|definition| match definition {
-            DefinitionElement::UnitTest(test) => Some((test.id, test.method?.class)),
-            DefinitionElement::Other => None,
-        })
-        .collect();
-    add_results(collector, run.results, &classes);
-    let summary = run.result_summary;
-    let infos = summary.iter().flat_map(|summary| &summary.infos.list);
-    for info in infos.filter(|info| info.outcome != "Warning" && !info.text.is_empty()) {
-        collector.run_error(Some(&info.outcome), &info.text, Vec::new());
+pub(crate) fn collect(
+    document: &[u8],
+    bound: Bound<'_>,
+    collector: &mut ResultCollector<'_>,
+) -> (bool, bool) {
+    let mut reader = TrxReader::default();
+    let open = xml::read(document, bound, |part| match part {
+        XmlPart::Start(tag) => reader.start(tag),
+        XmlPart::End(name) => reader.end(name),
+        XmlPart::Text(text) => reader.text.push_str(text),
+    });
+    for result in &reader.results {
+        let class = reader.classes.get(&result.id).map_or("", String::as_str);
+        add(collector, result, class);
+    }
+    for (outcome, text) in &reader.infos {
+        if outcome != "Warning" && !text.is_empty() {
+            collector.run_error(Some(outcome), text, Vec::new());
+        }
     }
     // The outcome is `Completed`, or `Failed` for any failure.
-    let is_failed = |summary: &ResultSummary| parse_outcome(&summary.outcome).is_failure();
-    if summary.as_ref().is_some_and(is_failed) {
+    if reader
+        .outcome
+        .as_deref()
+        .is_some_and(|outcome| parse_outcome(outcome).is_failure())
+    {
         collector.results.passed = Some(false);
     }
-    (true, summary.is_some())
+    (true, open == Some(0) && reader.outcome.is_some())
 }
 
-/// Returns the depth of the deepest element.
-fn depth(text: &str) -> usize {
-    let mut reader = Reader::from_str(text);
-    let (mut depth, mut deepest) = (0_usize, 0);
-    loop {
-        match reader.read_event() {
-            Ok(Event::Start(_)) => depth += 1,
-            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
-            Ok(Event::Eof) | Err(_) => return deepest,
-            Ok(_) => {}
-        }
-        deepest = deepest.max(depth);
-    }
-}
-
-fn add_results(
-    collector: &mut ResultCollector<'_>,
-    results: ResultList,
-    classes: &HashMap<String, String>,
-) {
-    for element in results.list {
-        let ResultElement::UnitTestResult(mut result) = element else {
-            continue;
-        };
-        match result.inner.take().filter(|inner| !inner.list.is_empty()) {
-            Some(rows) => add_results(collector, rows, classes),
-            None => add(collector, &result, classes),
-        }
-    }
-}
-
-fn add(
-    collector: &mut ResultCollector<'_>,
-    result: &UnitTestResult,
-    classes: &HashMap<String, String>,
-) {
-    let class = classes.get(&result.id).map_or("", String::as_str);
+fn add(collector: &mut ResultCollector<'_>, result: &TrxResult, class: &str) {
     // Some writers add the assembly: `Shop.Tests, Shop`.
     let class = class.split(',').next().unwrap_or(class);
     // xUnit.net puts the class into the name as well.
-    let name = result
-        .name
-        .strip_prefix(class)
+    let rest = result.name.strip_prefix(class);
+    let name = rest
         .and_then(|rest| rest.strip_prefix('.'))
         .unwrap_or(&result.name);
     let state = parse_outcome(&result.outcome);
@@ -207,18 +147,15 @@ fn add(
         case.suite = collector.suite(&[class]);
     }
     case.duration_ms = seconds(&result.duration).and_then(millis);
-    if let Some(output) = result.output.as_ref().filter(|_| state.is_failure()) {
-        let info = &output.error_info;
-        let mut error = collector.error(None, info.message.trim());
-        error.stack = collector.stack(info.stack_trace.lines().filter_map(frame).collect());
-        let place = error.stack.first().filter(|frame| frame.line.is_some());
-        (case.file, case.line) = (
-            place.map(|frame| frame.file.clone()),
-            place.and_then(|frame| frame.line),
-        );
+    if state.is_failure() {
+        let mut error = collector.error(None, result.message.trim());
+        error.stack = collector.stack(result.stack_trace.lines().filter_map(frame).collect());
+        if let Some(place) = error.stack.first().filter(|frame| frame.line.is_some()) {
+            (case.file, case.line) = (Some(place.file.clone()), place.line);
+        }
         case.errors.push(error);
-        case.stdout = collector.output(&output.std_out);
-        case.stderr = collector.output(&output.std_err);
+        case.stdout = collector.output(&result.stdout);
+        case.stderr = collector.output(&result.stderr);
     }
     collector.add(case);
 }
