@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use replay_base::cancel::Bound;
 use replay_base::limits::MAX_TEST_READ_SECS;
 use replay_sandbox::exec::{Log, Outcome, Stage};
 
@@ -104,11 +103,7 @@ pub fn check(
         root: &root,
         ..Sources::default()
     };
-    let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
-    let bound = Bound {
-        deadline: Some(deadline),
-        cancel: Some(context.cancel),
-    };
+    let bound = context.read_bound();
     let mut results = checker.read(sources, bound);
     if bound.is_over() {
         let message =
@@ -440,12 +435,7 @@ fn missing_tool(
 ) -> RunOutcome<Diagnostics> {
     notes.push(missing.what.clone());
     let cwd = wanted.dir().to_string_lossy().into_owned();
-    let tool = ToolInfo {
-        name: checker.id(),
-        version: None,
-        command: Vec::new(),
-        cwd,
-    };
+    let tool = ToolInfo::new(checker.id(), cwd);
     let ending = ProcessEnding {
         missing: true,
         ..ProcessEnding::default()

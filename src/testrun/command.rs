@@ -35,6 +35,16 @@ pub struct RunInputs<'a> {
     pub script: &'a TestScript,
 }
 
+impl<'a> RunInputs<'a> {
+    /// Returns the failed tests to run again, if each can be named.
+    pub(crate) fn named_failures(&self) -> Option<&'a [FailedTest]> {
+        match self.selection {
+            TestSelection::Failed(failed) if can_rerun_by_name(failed) => Some(failed),
+            _ => None,
+        }
+    }
+}
+
 /// A reporter that comes with this program.
 pub struct Reporter {
     /// Its name in the shared directory.
@@ -89,6 +99,20 @@ impl RunPlan {
         self.files.push((reporter.file, reporter.text.to_owned()));
         self.environment
             .push((REPORT_VARIABLE, format!("{}/{REPORT}", wanted.place)));
+    }
+
+    /// Adds the option that selects tests by their names: with the filter, or else with a regular
+    /// expression (`of`) for the tests to run again.
+    pub(crate) fn select_names(
+        &mut self,
+        wanted: &RunInputs<'_>,
+        option: &str,
+        of: impl FnOnce(&[FailedTest]) -> String,
+    ) {
+        let again = || wanted.named_failures().map(of);
+        let pattern = wanted.filter.map(str::to_owned).or_else(again);
+        self.argv
+            .extend(pattern.map(|pattern| format!("{option}={pattern}")));
     }
 
     pub fn add<S: Into<String>>(&mut self, words: impl IntoIterator<Item = S>) {
@@ -157,6 +181,12 @@ pub(crate) fn escape_regex(text: &str) -> String {
         escaped.push(next);
     }
     escaped
+}
+
+/// Returns a regular expression for any of these ones.
+pub(crate) fn any_of(patterns: impl IntoIterator<Item = String>) -> String {
+    let patterns: Vec<String> = patterns.into_iter().collect();
+    format!("(?:{})", patterns.join("|"))
 }
 
 /// Returns the command as a line for `/bin/sh`.

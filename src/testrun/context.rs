@@ -2,11 +2,13 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use replay_base::budget::Account;
-use replay_base::cancel::CancelToken;
-use replay_base::limits::{DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES};
+use replay_base::cancel::{Bound, CancelToken};
+use replay_base::limits::{
+    DEFAULT_COMMAND_TIMEOUT_SECS, KILL_GRACE_MS, MAX_COMMAND_BYTES, MAX_TEST_READ_SECS,
+};
 use replay_files::journal::Changes;
 use replay_files::policy::{Checked, Policy, Read};
 use replay_sandbox::exec::{
@@ -134,6 +136,14 @@ impl<'a> RunContext<'a> {
             Err(exec::ExecError::Cancelled.into())
         } else {
             Ok(outcome)
+        }
+    }
+
+    /// Returns the time limit for reading a report, from now on.
+    pub fn read_bound(&self) -> Bound<'a> {
+        Bound {
+            deadline: Some(Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS)),
+            cancel: Some(self.cancel),
         }
     }
 

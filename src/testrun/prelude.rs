@@ -11,8 +11,8 @@ pub(crate) use super::by_language::{cargo, javascript, jvm, python_modules, pyth
 pub(crate) use super::changes::{AffectedTests, GitChanges};
 pub(crate) use super::checker::{CheckInputs, CheckSource, Checker};
 pub(crate) use super::command::{
-    PathStyle, REPORT, ReportPlace, Reporter, RunInputs, RunPlan, can_rerun_by_name, escape_regex,
-    paths, safe, words,
+    PathStyle, REPORT, ReportPlace, Reporter, RunInputs, RunPlan, any_of, can_rerun_by_name,
+    escape_regex, paths, safe, words,
 };
 pub(crate) use super::completeness_input::{Evidence, ProjectFacts};
 pub(crate) use super::context::RunContext;

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use replay_base::cancel::Bound;
 use replay_base::limits::{MAX_TEST_READ_SECS, MAX_TESTS_BUILD_SECS, TESTS_LINGER_SECS};
 use replay_base::text::escape::show_path;
 use replay_files::policy::{Checked, PolicyError, Read};
@@ -166,11 +165,7 @@ pub fn run(
         own_harness: &facts.own_harness,
         classes: facts.classes.as_ref(),
     };
-    let deadline = Instant::now() + Duration::from_secs(MAX_TEST_READ_SECS);
-    let bound = Bound {
-        deadline: Some(deadline),
-        cancel: Some(context.cancel),
-    };
+    let bound = context.read_bound();
     let mut results = runner.read(sources, bound);
     let late = bound
         .is_over()
@@ -536,12 +531,7 @@ fn empty(
     let cwd = project.display_path().to_string_lossy().into_owned();
     let mut notes = choice.notes.clone();
     notes.push(why.to_owned());
-    let runner = ToolInfo {
-        name: choice.runner.id(),
-        version: None,
-        command: Vec::new(),
-        cwd,
-    };
+    let runner = ToolInfo::new(choice.runner.id(), cwd);
     let scope = Scope {
         files: request.files.to_vec(),
         filter: request.filter.map(str::to_owned),

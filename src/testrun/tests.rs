@@ -85,12 +85,7 @@ impl Sample {
 
     fn run(&self, runner: &'static dyn Runner) -> TestReport {
         let results = runner.read(self.sources(), Bound::default());
-        let info = ToolInfo {
-            name: runner.id(),
-            version: None,
-            command: Vec::new(),
-            cwd: "/project".to_owned(),
-        };
+        let info = ToolInfo::new(runner.id(), "/project".to_owned());
         verdict::test_report(
             runner,
             info,
@@ -776,12 +771,7 @@ fn checker_samples_match_snapshots() {
     for (checker, name, status, errors, warnings) in samples {
         let sample = Sample::of(checker_sample_dir(checker), name);
         let checked = checker.read(sample.sources(), Bound::default());
-        let info = ToolInfo {
-            name: checker.id(),
-            version: None,
-            command: Vec::new(),
-            cwd: "/project".to_owned(),
-        };
+        let info = ToolInfo::new(checker.id(), "/project".to_owned());
         let report = verdict::diagnostics(info, Scope::default(), checked, sample.ending, |_| true);
         let _ = writeln!(
             told,

@@ -6,6 +6,7 @@ use std::path::Path;
 use replay_files::policy::{Checked, Read};
 use replay_sandbox::exec::{Exit, Outcome};
 
+use super::by_language::jvm::{self, BuildTool};
 use super::context::RunContext;
 use super::project::disk::AllowedDisk;
 use super::project::language::Language;
@@ -33,6 +34,8 @@ pub enum ProgramOrigin {
     Node(&'static str, &'static str),
     /// A module of the project's Python.
     Python(&'static str),
+    /// A program in PATH, or the wrapper script that a project has for it.
+    Wrapped(&'static BuildTool),
 }
 
 /// A runner or a checker.
@@ -53,13 +56,14 @@ pub trait ProjectTool: Sync {
             ProgramOrigin::Python(module) => {
                 ToolProgram::Found(python::module(disk, dir, module), None)
             }
+            ProgramOrigin::Wrapped(tool) => jvm::program(tool, context, project),
         }
     }
 
     /// Returns true if the tool is installed in the directory itself.
     fn is_in(&self, disk: AllowedDisk<'_>, dir: &Path) -> bool {
         match self.about().origin {
-            ProgramOrigin::Path(_) => false,
+            ProgramOrigin::Path(_) | ProgramOrigin::Wrapped(_) => false,
             ProgramOrigin::Node(package, program) => {
                 node::find(disk, dir, package, program).is_some()
             }
@@ -71,6 +75,7 @@ pub trait ProjectTool: Sync {
     fn install_step(&self, context: &RunContext<'_>, project: &Path, argv: &[String]) -> String {
         match self.about().origin {
             ProgramOrigin::Path(program) => RunContext::not_found_hint(program),
+            ProgramOrigin::Wrapped(tool) => RunContext::not_found_hint(tool.program),
             ProgramOrigin::Node(..) => RunContext::not_found_hint("node"),
             ProgramOrigin::Python(module) => context.python_install_step(project, argv, module),
         }

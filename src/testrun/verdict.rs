@@ -539,12 +539,7 @@ mod tests {
                 ..results(passed(1))
             };
             let runner: &dyn Runner = &Nextest;
-            let info = ToolInfo {
-                name: runner.id(),
-                version: None,
-                command: Vec::new(),
-                cwd: "/p".to_owned(),
-            };
+            let info = ToolInfo::new(runner.id(), "/p".to_owned());
             let scope = Scope {
                 files: Vec::new(),
                 filter: None,
@@ -601,12 +596,7 @@ mod tests {
             slowest: vec![slow("a", 99_000), slow("b", 1_100)],
             ..results(passed(2))
         };
-        let info = ToolInfo {
-            name: (&Pytest as &dyn Runner).id(),
-            version: None,
-            command: Vec::new(),
-            cwd: "/p".to_owned(),
-        };
+        let info = ToolInfo::new((&Pytest as &dyn Runner).id(), "/p".to_owned());
         let ending = ProcessEnding {
             duration_ms: 1_000,
             ..exit(0)
@@ -727,12 +717,7 @@ mod tests {
             ..ProcessEnding::default()
         };
         let of = |ending: ProcessEnding| {
-            let info = ToolInfo {
-                name: RunnerName("pytest"),
-                version: None,
-                command: Vec::new(),
-                cwd: String::new(),
-            };
+            let info = ToolInfo::new(RunnerName("pytest"), String::new());
             let results = TestResults {
                 held: vec![held.clone()],
                 ..results(passed(1))
@@ -822,12 +807,7 @@ mod tests {
                 diagnostics,
                 ..CheckResults::default()
             };
-            let tool = ToolInfo {
-                name: CheckerName("tsc"),
-                version: None,
-                command: Vec::new(),
-                cwd: String::new(),
-            };
+            let tool = ToolInfo::new(CheckerName("tsc"), String::new());
             let told = diagnostics_of(tool, checked, exit(code));
             (
                 told.status,

@@ -42,13 +42,13 @@ pub(crate) fn select(
     let parts = parts(wanted)?;
     let mut packages: Vec<&str> = parts.iter().map(|part| part.package.as_str()).collect();
     packages.dedup();
-    plan.argv.extend(
+    plan.add(
         packages
             .iter()
             .map(|package| format!("--package={package}")),
     );
     if packages.is_empty() && cargo::is_workspace(wanted.tree, wanted.project) {
-        plan.argv.push("--workspace".to_owned());
+        plan.add(["--workspace"]);
     }
     let mut filters: Vec<String> = wanted.filter.map(str::to_owned).into_iter().collect();
     let all = parts.iter().any(|part| part.what == CargoTargets::All);
@@ -67,9 +67,9 @@ pub(crate) fn select(
     // module".
     if !all && !tests.is_empty() {
         let modules = modules.count();
-        plan.argv.extend(tests);
+        plan.add(tests);
         if modules > 0 {
-            plan.argv.extend(["--lib", "--bins"].map(str::to_owned));
+            plan.add(["--lib", "--bins"].map(str::to_owned));
         }
     } else if !all && wanted.filter.is_none() {
         filters.extend(modules.filter(|module| !module.is_empty()));

@@ -8,7 +8,7 @@ use replay_base::text::glob::is_glob;
 use serde_json::Value;
 
 use crate::changes::{AffectedTests, GitChanges};
-use crate::command::{PathStyle, RunInputs, RunPlan, can_rerun_by_name, escape_regex, paths, safe};
+use crate::command::{PathStyle, RunInputs, RunPlan, any_of, escape_regex, paths, safe};
 use crate::context::RunContext;
 use crate::model::Phase;
 use crate::project::disk::ProjectTree;
@@ -39,28 +39,22 @@ pub(crate) fn program(wanted: &RunInputs<'_>, subcommand: Option<&str>) -> RunPl
         at..at,
         wanted.script.node.iter().filter(|_| at == 1).cloned(),
     );
-    plan.argv.extend(subcommand.map(str::to_owned));
-    plan.argv.extend(wanted.script.options.iter().cloned());
+    plan.add(subcommand.map(str::to_owned));
+    plan.add(wanted.script.options.iter().cloned());
     plan
 }
 
 /// Adds the selection: one regular expression over suites and test names, with the option `pattern`.
 pub(crate) fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>, pattern: &str) {
-    if let Some(filter) = wanted.filter {
-        plan.argv.push(format!("{pattern}={filter}"));
-    } else if let TestSelection::Failed(failed) = wanted.selection
-        && can_rerun_by_name(failed)
-    {
-        // Vitest 5 puts ` > ` between suites and name, the others a blank; Vitest 3 also has a
-        // leading blank.
-        let name = |test: &FailedTest| {
-            let names: Vec<String> = test.names.iter().map(|name| escape_regex(name)).collect();
-            names.join("(?: >)? ")
-        };
-        let names: Vec<String> = failed.iter().map(name).collect();
-        plan.argv
-            .push(format!("{pattern}=^ ?(?:{})$", names.join("|")));
-    }
+    // Vitest 5 puts ` > ` between suites and name, the others a blank; Vitest 3 also has a leading
+    // blank.
+    let name = |test: &FailedTest| {
+        let names: Vec<String> = test.names.iter().map(|name| escape_regex(name)).collect();
+        names.join("(?: >)? ")
+    };
+    plan.select_names(wanted, pattern, |failed| {
+        format!("^ ?{}$", any_of(failed.iter().map(name)))
+    });
 }
 
 /// Returns the settings of the project's test script for this runner, and a note on the applied

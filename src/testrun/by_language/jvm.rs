@@ -108,7 +108,8 @@ pub(crate) fn facts(context: &RunContext<'_>, project: &Checked<Read>) -> Projec
 }
 
 /// A build tool with a wrapper script, which downloads the distribution of a project.
-pub(crate) struct BuildTool {
+#[derive(PartialEq, Eq)]
+pub struct BuildTool {
     pub program: &'static str,
     pub wrapper: &'static str,
     /// File that has the address of the distribution.

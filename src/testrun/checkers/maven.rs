@@ -10,16 +10,12 @@ impl ProjectTool for MavenCompile {
             name: "maven",
             title: "mvn test-compile",
             language: Some(Language::Java),
-            origin: ProgramOrigin::Path("mvn"),
+            origin: ProgramOrigin::Wrapped(&jvm::MAVEN),
         }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         jvm::maven_sign(level)
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-        jvm::program(&jvm::MAVEN, context, project)
     }
 }
 

@@ -19,6 +19,18 @@ pub struct ToolInfo<T> {
     pub cwd: String,
 }
 
+impl<T> ToolInfo<T> {
+    /// Creates the description of a tool in a directory, without a command.
+    pub fn new(name: T, cwd: String) -> Self {
+        Self {
+            name,
+            version: None,
+            command: Vec::new(),
+            cwd,
+        }
+    }
+}
+
 /// Requested scope; empty for everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -34,8 +34,7 @@ impl Runner for Bun {
         let mut plan = javascript::program(wanted, Some("test"));
         plan.environment.push(("NO_COLOR", "1".to_owned()));
         plan.add(["--no-coverage", "--reporter=junit"]);
-        plan.argv
-            .push(format!("--reporter-outfile={}/{REPORT}", wanted.place));
+        plan.add([format!("--reporter-outfile={}/{REPORT}", wanted.place)]);
         javascript::select(&mut plan, wanted, "--test-name-pattern");
         // Otherwise they would be parts of paths.
         let exact = |path: String| {
@@ -43,7 +42,7 @@ impl Runner for Bun {
             if is_exact { path } else { format!("./{path}") }
         };
         let paths = paths(wanted, PathStyle::Exact).into_iter();
-        plan.argv.extend(paths.map(exact));
+        plan.add(paths.map(exact));
         Ok(plan)
     }
 

@@ -51,12 +51,12 @@ impl Runner for CargoTest {
         };
         plan.add(["test"]);
         let filters = cargo::select(&mut plan, wanted)?;
-        match wanted.selection {
-            TestSelection::Failed(failed) if can_rerun_by_name(failed) => {
+        match wanted.named_failures() {
+            Some(failed) => {
                 plan.add(["--", "--exact"]);
                 plan.add(cargo::paths(failed));
             }
-            _ => cargo::add_filters(&mut plan, filters),
+            None => cargo::add_filters(&mut plan, filters),
         }
         Ok(plan)
     }

@@ -38,23 +38,16 @@ impl Runner for Deno {
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, Some("test"));
-        plan.argv
-            .push(format!("--junit-path={}/{REPORT}", wanted.place));
-        if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("--filter={filter}"));
-        } else if let TestSelection::Failed(failed) = wanted.selection
-            && can_rerun_by_name(failed)
-        {
+        plan.add([format!("--junit-path={}/{REPORT}", wanted.place)]);
+        plan.select_names(wanted, "--filter", |failed| {
             // Steps run with their test, whose name may hold ` > `, too.
             let names = failed.iter().flat_map(|test| {
                 let ends = 1..=test.names.len();
                 ends.map(|end| escape_regex(&test.names[..end].join(" > ")).replace('/', "\\/"))
             });
-            let names: Vec<String> = names.collect();
-            plan.argv
-                .push(format!("--filter=/^(?:{})$/", names.join("|")));
-        }
-        plan.argv.extend(paths(wanted, PathStyle::Exact));
+            format!("/^{}$/", any_of(names))
+        });
+        plan.add(paths(wanted, PathStyle::Exact));
         Ok(plan)
     }
 

@@ -35,7 +35,7 @@ impl Runner for Django {
         plan.add(["test", "--noinput"]);
         plan.add(["--testrunner=replay_unittest.DjangoRunner"]);
         if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("-k{filter}"));
+            plan.add([format!("-k{filter}")]);
         }
         plan.add(python_tests::targets(wanted));
         Ok(plan)

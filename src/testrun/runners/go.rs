@@ -74,7 +74,7 @@ impl Runner for Go {
         };
         plan.add(["test", "-json"]);
         if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("-run={filter}"));
+            plan.add([format!("-run={filter}")]);
         }
         match wanted.selection {
             TestSelection::Failed(failed) => {
@@ -86,9 +86,9 @@ impl Runner for Go {
                 names.sort();
                 names.dedup();
                 if can_rerun_by_name(failed) {
-                    plan.argv.push(format!("-run=^(?:{})$", names.join("|")));
+                    plan.add([format!("-run=^(?:{})$", names.join("|"))]);
                 }
-                plan.argv.extend(paths(wanted, PathStyle::Exact));
+                plan.add(paths(wanted, PathStyle::Exact));
             }
             TestSelection::Targets(targets) => plan.add(go::packages(wanted.project, targets)),
             TestSelection::All | TestSelection::Changed => plan.argv.push("./...".to_owned()),

@@ -17,17 +17,13 @@ impl ProjectTool for Gradle {
             name: "gradle",
             title: "Gradle 4 and newer",
             language: Some(Language::Java),
-            origin: ProgramOrigin::Path("gradle"),
+            origin: ProgramOrigin::Wrapped(&jvm::GRADLE),
         }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         let file = level.names.iter().find(|name| is_build_file(name))?;
         level.sign_of_file(file)
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-        jvm::program(&jvm::GRADLE, context, project)
     }
 }
 

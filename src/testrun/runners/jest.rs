@@ -40,7 +40,7 @@ impl Runner for Jest {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, None);
         plan.use_reporter(wanted, &REPORTER);
-        plan.argv.extend([
+        plan.add([
             format!("--reporters={}/{}", wanted.place, REPORTER.file),
             // For the log.
             "--reporters=default".to_owned(),
@@ -58,11 +58,10 @@ impl Runner for Jest {
         };
         if only_files && !paths.is_empty() {
             // Otherwise they would be patterns.
-            plan.argv.push("--runTestsByPath".to_owned());
-            plan.argv.extend(paths);
+            plan.add(["--runTestsByPath"]);
+            plan.add(paths);
         } else {
-            plan.argv
-                .extend(paths.iter().map(|path| escape_regex(path)));
+            plan.add(paths.iter().map(|path| escape_regex(path)));
         }
         Ok(plan)
     }

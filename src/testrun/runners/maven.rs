@@ -13,16 +13,12 @@ impl ProjectTool for Maven {
             name: "maven",
             title: "Maven 3 and newer",
             language: Some(Language::Java),
-            origin: ProgramOrigin::Path("mvn"),
+            origin: ProgramOrigin::Wrapped(&jvm::MAVEN),
         }
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
         jvm::maven_sign(level)
-    }
-
-    fn program(&self, context: &RunContext<'_>, project: &Checked<Read>) -> ToolProgram {
-        jvm::program(&jvm::MAVEN, context, project)
     }
 }
 

@@ -50,36 +50,29 @@ impl Runner for Mocha {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, None);
         plan.use_reporter(wanted, &REPORTER);
-        plan.argv.extend([
+        plan.add([
             format!("--reporter={}/{}", wanted.place, REPORTER.file),
             "--no-bail".to_owned(),
         ]);
         let words = plan.argv.len();
-        if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("--grep={filter}"));
-        } else if let TestSelection::Failed(failed) = wanted.selection
-            && can_rerun_by_name(failed)
-        {
+        plan.select_names(wanted, "--grep", |failed| {
             let name = |test: &FailedTest| escape_regex(&test.names.join(" "));
-            let names: Vec<String> = failed.iter().map(name).collect();
-            plan.argv.push(format!("--grep=^(?:{})$", names.join("|")));
-        }
+            format!("^{}$", any_of(failed.iter().map(name)))
+        });
         if plan.argv.len() > words {
-            plan.argv.push("--reporter-option=filtered=true".to_owned());
+            plan.add(["--reporter-option=filtered=true"]);
         }
         if !matches!(wanted.selection, TestSelection::All) {
             plan.files
                 .push((CONFIG, include_str!("mocha/config.cjs").to_owned()));
-            plan.argv
-                .push(format!("--config={}/{CONFIG}", wanted.place));
-            plan.argv.push("--no-package".to_owned());
+            plan.add([format!("--config={}/{CONFIG}", wanted.place)]);
+            plan.add(["--no-package"]);
         }
         let is_dir = |targets: &[NamedPath]| targets.iter().any(|target| target.is_dir);
         if matches!(wanted.selection, TestSelection::Targets(targets) if is_dir(targets)) {
-            plan.argv.push("--recursive".to_owned());
+            plan.add(["--recursive"]);
         }
-        plan.argv
-            .extend(javascript::script_paths(wanted, |dir| vec![dir]));
+        plan.add(javascript::script_paths(wanted, |dir| vec![dir]));
         Ok(plan)
     }
 

@@ -68,8 +68,8 @@ impl Runner for Nextest {
             wanted.place
         )]);
         let filters = cargo::select(&mut plan, wanted)?;
-        match wanted.selection {
-            TestSelection::Failed(failed) if can_rerun_by_name(failed) => {
+        match wanted.named_failures() {
+            Some(failed) => {
                 let exact = cargo::paths(failed)
                     .map(|name| format!("test(={})", name.replace([')', '\\'], "?")));
                 plan.add([format!(
@@ -77,7 +77,7 @@ impl Runner for Nextest {
                     exact.collect::<Vec<_>>().join(" + ")
                 )]);
             }
-            _ => cargo::add_filters(&mut plan, filters),
+            None => cargo::add_filters(&mut plan, filters),
         }
         Ok(plan)
     }

@@ -55,7 +55,7 @@ impl Runner for Node {
         plan.use_reporter(wanted, &REPORTER);
         plan.files
             .push((EXIT, include_str!("node/exit.cjs").to_owned()));
-        plan.argv.extend([
+        plan.add([
             format!("--require={}/{EXIT}", wanted.place),
             format!("--test-reporter={}/{}", wanted.place, REPORTER.file),
             // It writes nothing there.
@@ -64,23 +64,13 @@ impl Runner for Node {
             "--test-reporter=spec".to_owned(),
             "--test-reporter-destination=stdout".to_owned(),
         ]);
-        if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("--test-name-pattern={filter}"));
-        } else if let TestSelection::Failed(failed) = wanted.selection
-            && can_rerun_by_name(failed)
-        {
+        plan.select_names(wanted, "--test-name-pattern", |failed| {
             // Node 18 and 20 run a test only if its suites match, too.
-            let names: BTreeSet<String> = failed
-                .iter()
-                .flat_map(|test| &test.names)
-                .map(|name| escape_regex(name))
-                .collect();
-            let names: Vec<String> = names.into_iter().collect();
-            plan.argv
-                .push(format!("--test-name-pattern=^(?:{})$", names.join("|")));
-        }
-        plan.argv
-            .extend(javascript::script_paths(wanted, |dir| in_dir(wanted, dir)));
+            let names: BTreeSet<&String> = failed.iter().flat_map(|test| &test.names).collect();
+            let names = names.into_iter().map(|name| escape_regex(name));
+            format!("^{}$", any_of(names))
+        });
+        plan.add(javascript::script_paths(wanted, |dir| in_dir(wanted, dir)));
         Ok(plan)
     }
 

@@ -57,15 +57,15 @@ impl Runner for Phpunit {
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
-        plan.argv.extend([
+        plan.add([
             "--log-junit".to_owned(),
             format!("{}/{REPORT}", wanted.place),
         ]);
         plan.add(["--log-teamcity", "php://stderr", "--colors=never"]);
         plan.add(["--do-not-cache-result", "--no-coverage", "--no-logging"]);
         let paths = paths(wanted, PathStyle::Exact);
-        let names = match wanted.selection {
-            TestSelection::Failed(failed) if can_rerun_by_name(failed) => failed
+        let names = match wanted.named_failures() {
+            Some(failed) => failed
                 .iter()
                 .map(|test| escape_regex(&test.names.join("::")) + "$")
                 .collect(),
@@ -77,7 +77,7 @@ impl Runner for Phpunit {
             let class = if names.is_empty() {
                 String::new()
             } else {
-                format!("(?=(?:.*\\\\)?(?:{}))", names.join("|"))
+                format!("(?=(?:.*\\\\)?{})", any_of(names))
             };
             let filter = match wanted.filter {
                 // A regular expression with delimiters of its own.
@@ -86,9 +86,9 @@ impl Runner for Phpunit {
                 None => format!("/^{}/", class.replace('/', "\\/")),
             };
             // As one word, a filter with `=` would be cut.
-            plan.argv.extend(["--filter".to_owned(), filter]);
+            plan.add(["--filter".to_owned(), filter]);
         }
-        plan.argv.extend(directory(wanted, paths));
+        plan.add(directory(wanted, paths));
         Ok(plan)
     }
 

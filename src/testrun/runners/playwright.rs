@@ -46,27 +46,20 @@ impl Runner for Playwright {
         let mut plan = javascript::program(wanted, Some("test"));
         plan.use_reporter(wanted, &REPORTER);
         // The second one is for the log.
-        plan.argv.push(format!(
+        plan.add([format!(
             "--reporter={}/{},list",
             wanted.place, REPORTER.file
-        ));
+        )]);
         if *wanted.selection == TestSelection::Changed {
             plan.add(["--only-changed"]);
         }
-        if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("--grep={filter}"));
-        } else if let TestSelection::Failed(failed) = wanted.selection
-            && can_rerun_by_name(failed)
-        {
+        plan.select_names(wanted, "--grep", |failed| {
             // The title begins with the project and the file, and ends with the tags.
             let name = |test: &FailedTest| escape_regex(&test.names.join(" "));
-            let names: Vec<String> = failed.iter().map(name).collect();
-            plan.argv
-                .push(format!("--grep= (?:{})(?: @\\S+)*$", names.join("|")));
-        }
+            format!(" {}(?: @\\S+)*$", any_of(failed.iter().map(name)))
+        });
         if *wanted.selection == TestSelection::All {
-            plan.argv
-                .extend(javascript::script_paths(wanted, |dir| vec![dir]));
+            plan.add(javascript::script_paths(wanted, |dir| vec![dir]));
         } else {
             // They are regular expressions over absolute paths.
             let whole = |path: String| {
@@ -74,8 +67,7 @@ impl Runner for Playwright {
                 let path = wanted.project.join(path).to_string_lossy().into_owned();
                 format!("^{}{end}", escape_regex(&path))
             };
-            plan.argv
-                .extend(paths(wanted, PathStyle::Patterns).into_iter().map(whole));
+            plan.add(paths(wanted, PathStyle::Patterns).into_iter().map(whole));
         }
         Ok(plan)
     }

@@ -71,13 +71,11 @@ impl Runner for Pytest {
             "--color=no",
             "-o",
         ]);
-        plan.argv
-            .push(format!("cache_dir={}/pytest-cache", wanted.place));
+        plan.add([format!("cache_dir={}/pytest-cache", wanted.place)]);
         // Node ids are relative to it, in reports and in requests.
-        plan.argv
-            .push(format!("--rootdir={}", wanted.project.display()));
+        plan.add([format!("--rootdir={}", wanted.project.display())]);
         if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("-k{filter}"));
+            plan.add([format!("-k{filter}")]);
         }
         plan.add(python_tests::targets(wanted));
         Ok(plan)

@@ -58,7 +58,7 @@ impl Runner for Rspec {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = RunPlan::of(wanted);
         plan.use_reporter(wanted, &FORMATTER);
-        plan.argv.extend([
+        plan.add([
             "-r".to_owned(),
             format!("{}/{}", wanted.place, FORMATTER.file),
         ]);
@@ -67,14 +67,11 @@ impl Runner for Rspec {
         plan.add(["--format", "progress", "--no-color", "--no-fail-fast"]);
         if let Some(filter) = wanted.filter {
             plan.add(["--example", filter]);
-        } else if let TestSelection::Failed(failed) = wanted.selection
-            && can_rerun_by_name(failed)
-        {
-            let names: Vec<String> = failed.iter().map(full_description).collect();
-            plan.argv.push("--example-matches".to_owned());
-            plan.argv.push(format!("\\A(?:{})\\z", names.join("|")));
+        } else if let Some(failed) = wanted.named_failures() {
+            let names = any_of(failed.iter().map(full_description));
+            plan.add(["--example-matches".to_owned(), format!("\\A{names}\\z")]);
         }
-        plan.argv.extend(paths(wanted, PathStyle::Exact));
+        plan.add(paths(wanted, PathStyle::Exact));
         Ok(plan)
     }
 

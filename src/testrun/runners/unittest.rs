@@ -62,7 +62,7 @@ impl Runner for Unittest {
         let options = texts.iter().flatten().find_map(|text| discovery(text));
         plan.add(options.unwrap_or_default());
         if let Some(filter) = wanted.filter {
-            plan.argv.push(format!("-k{filter}"));
+            plan.add([format!("-k{filter}")]);
         }
         plan.add(python_tests::targets(wanted));
         Ok(plan)

@@ -41,7 +41,7 @@ impl Runner for Vitest {
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
         let mut plan = javascript::program(wanted, Some("run"));
         plan.use_reporter(wanted, &REPORTER);
-        plan.argv.extend([
+        plan.add([
             format!("--reporter={}/{}", wanted.place, REPORTER.file),
             // For the log. It comes last: a failing reporter keeps later ones from getting the end
             // event.
@@ -55,7 +55,7 @@ impl Runner for Vitest {
             plan.add(["--changed"]);
         }
         javascript::select(&mut plan, wanted, "--testNamePattern");
-        plan.argv.extend(paths(wanted, PathStyle::Patterns));
+        plan.add(paths(wanted, PathStyle::Patterns));
         Ok(plan)
     }
 
