@@ -2,19 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use replay_base::limits::MAX_TEST_READ_SECS;
-use replay_sandbox::exec::{Log, Outcome, Stage};
+use replay_sandbox::exec::Stage;
 
-use super::checker::{CheckInputs, CheckSource, Checker};
+use super::checker::{CheckInputs, CheckSource, Checker, EndedCheck};
 use super::checkers::CHECKERS;
 use super::command::words;
 use super::context::RunContext;
 use super::detection::{self, DetectedTool};
 use super::error::TestrunError;
-use super::model::{CheckStatus, CheckerName, Diagnostic, Diagnostics, Scope, Severity, ToolInfo};
+use super::model::{CheckStatus, Diagnostic, Diagnostics, Scope, Severity, ToolInfo};
 use super::outcome::{ProcessEnding, RunOutcome};
 use super::project::disk::{AllowedDisk, ProjectTree as _};
 use super::project::files::{self, NamedPath};
@@ -113,16 +112,14 @@ pub fn check(
             .push(Diagnostic::new(Severity::Error, message));
     }
     if !targets.is_empty() {
-        let looked_at = checker.examined_files(
-            &wanted,
-            &outcome,
+        let listed = checker.examined_files(&EndedCheck {
+            wanted: &wanted,
+            outcome: &outcome,
             bound,
-            request.timeout.saturating_sub(took),
-        )?;
-        let looked_at = looked_at
-            .or_else(|| results.listed.take())
-            .unwrap_or_default();
-        results.not_checked = not_checked(checker, &wanted, &looked_at);
+            time_left: request.timeout.saturating_sub(took),
+        })?;
+        let listed = listed.or_else(|| results.listed.take()).unwrap_or_default();
+        results.not_checked = not_checked(checker, &wanted, &listed);
     }
     results.silenced = silenced(checker, &wanted, &mut notes);
     let log = context.logs.keep_run(
@@ -137,25 +134,36 @@ pub fn check(
         command: argv,
         cwd: root,
     };
-    let ended = EndedCheck {
-        wanted: &wanted,
-        outcome: &outcome,
-        took,
-        tool,
-        log,
-    };
-    let mut ran = build_outcome(checker, results, ended, request.timeout);
-    ran.notes = notes;
-    Ok(ran)
-}
-
-/// A finished check.
-struct EndedCheck<'a> {
-    wanted: &'a CheckInputs<'a>,
-    outcome: &'a Outcome,
-    took: Duration,
-    tool: ToolInfo<CheckerName>,
-    log: Arc<Log>,
+    let is_placed = results.diagnostics.iter().any(|found| found.file.is_some());
+    let missing = is_absent(checker.name(), &outcome) && !is_placed;
+    if missing {
+        // stderr of the shell or of Python has the reason.
+        results.diagnostics.clear();
+    }
+    let ending = ProcessEnding::of(&outcome, took, missing);
+    let in_scope = |file: &str| includes(&wanted, file);
+    let mut report = verdict::diagnostics(tool, scope(&wanted), results, ending, in_scope);
+    report.log_uri = Some(log.uri.clone());
+    match report.status {
+        CheckStatus::MissingTool => {
+            let install = || checker.install_step(context, wanted.dir(), &report.tool.command);
+            let elsewhere = projects_with_tool(context, wanted.dir(), checker);
+            report.hint = Some(elsewhere.unwrap_or_else(install));
+        }
+        CheckStatus::TimedOut => {
+            report.hint = Some(format!(
+                "the run was ended after {} s; give a longer `timeout`",
+                request.timeout.as_secs()
+            ));
+        }
+        _ => {}
+    }
+    Ok(RunOutcome {
+        report,
+        notes,
+        denied: outcome.denied.clone(),
+        log: Some(log),
+    })
 }
 
 /// Returns the requested files whose errors the checker suppresses, because of a comment in them or
@@ -322,56 +330,6 @@ fn only_checker(
         }
     }
     None
-}
-
-fn build_outcome(
-    checker: &'static dyn Checker,
-    mut results: CheckResults,
-    ended: EndedCheck<'_>,
-    timeout: Duration,
-) -> RunOutcome<Diagnostics> {
-    let EndedCheck {
-        wanted,
-        outcome,
-        took,
-        tool,
-        log,
-    } = ended;
-    let is_placed = results
-        .diagnostics
-        .iter()
-        .any(|diagnostic| diagnostic.file.is_some());
-    let missing = is_absent(checker.name(), outcome) && !is_placed;
-    if missing {
-        // stderr of the shell or of Python has the reason.
-        results.diagnostics.clear();
-    }
-    let ending = ProcessEnding::of(outcome, took, missing);
-    let mut report = verdict::diagnostics(tool, scope(wanted), results, ending, |file| {
-        includes(wanted, file)
-    });
-    report.log_uri = Some(log.uri.clone());
-    match report.status {
-        CheckStatus::MissingTool => {
-            let elsewhere = projects_with_tool(wanted.context, wanted.dir(), checker);
-            report.hint = elsewhere.or_else(|| {
-                Some(checker.install_step(wanted.context, wanted.dir(), &report.tool.command))
-            });
-        }
-        CheckStatus::TimedOut => {
-            report.hint = Some(format!(
-                "the run was ended after {} s; give a longer `timeout`",
-                timeout.as_secs()
-            ));
-        }
-        _ => {}
-    }
-    RunOutcome {
-        report,
-        notes: Vec::new(),
-        denied: outcome.denied.clone(),
-        log: Some(log),
-    }
 }
 
 /// Returns true if the check includes a path below the project.

@@ -48,13 +48,7 @@ pub trait Checker: ProjectTool {
 
     /// Returns the absolute paths of the checked files, where the output does not name them; `None`
     /// if unknown.
-    fn examined_files(
-        &self,
-        _wanted: &CheckInputs<'_>,
-        _outcome: &Outcome,
-        _bound: Bound<'_>,
-        _time_left: Duration,
-    ) -> Result<Option<BTreeSet<String>>, TestrunError> {
+    fn examined_files(&self, _ended: &EndedCheck<'_>) -> Result<ExaminedFiles, TestrunError> {
         Ok(None)
     }
 
@@ -64,10 +58,7 @@ pub trait Checker: ProjectTool {
     }
 
     /// Returns the name and the text of the configuration that may suppress errors of files.
-    fn configuration(
-        &self,
-        _text: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<(&'static str, String)> {
+    fn configuration(&self, _text: &TextOf<'_>) -> Option<(&'static str, String)> {
         None
     }
 
@@ -102,6 +93,19 @@ impl Debug for dyn Checker {
     }
 }
 
+/// Absolute paths of checked files; `None` if unknown.
+pub(crate) type ExaminedFiles = Option<BTreeSet<String>>;
+
+/// A check whose process has ended.
+pub struct EndedCheck<'a> {
+    pub wanted: &'a CheckInputs<'a>,
+    pub outcome: &'a Outcome,
+    /// Time limit for reading.
+    pub bound: Bound<'a>,
+    /// Time left for commands.
+    pub time_left: Duration,
+}
+
 /// Inputs of a checker's command line.
 pub struct CheckInputs<'a> {
     /// Server context of the check.
@@ -130,6 +134,9 @@ impl CheckInputs<'_> {
             .map(|target| safe(target.below(self.dir())))
     }
 }
+
+/// Function that returns the text of a file of the project.
+pub(crate) type TextOf<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// A requested file.
 #[derive(Clone, Copy)]

@@ -24,6 +24,19 @@ pub(crate) struct RunnerChoice {
     pub left_out: Vec<String>,
 }
 
+impl RunnerChoice {
+    /// Creates a choice that leaves nothing out.
+    pub(crate) fn new(runner: &'static dyn Runner, dir: PathBuf, notes: Vec<String>) -> Self {
+        let left_out = Vec::new();
+        Self {
+            runner,
+            dir,
+            notes,
+            left_out,
+        }
+    }
+}
+
 /// Chooses the runner for `cwd`, which is given or the default. Takes the requested one, or the
 /// best one for the named files.
 pub(crate) fn choose(
@@ -41,12 +54,7 @@ pub(crate) fn choose(
             .into_iter()
             .find(|found| found.what.about().origin == asked.about().origin);
         let dir = of.map_or_else(|| cwd.to_path_buf(), |found| start_dir(found, cwd));
-        return Ok(RunnerChoice {
-            runner: asked,
-            dir,
-            notes: Vec::new(),
-            left_out: Vec::new(),
-        });
+        return Ok(RunnerChoice::new(asked, dir, Vec::new()));
     }
     let suits = |found: &DetectedTool<dyn Runner>| files.iter().all(|file| found.what.suits(file));
     if !found.iter().any(suits) && !files.is_empty() {
@@ -74,12 +82,7 @@ pub(crate) fn choose(
     };
     let best = found.remove(at);
     let notes = best.notes(&found, "runner");
-    Ok(RunnerChoice {
-        runner: best.what,
-        dir: start_dir(best, cwd),
-        notes,
-        left_out: Vec::new(),
-    })
+    Ok(RunnerChoice::new(best.what, start_dir(best, cwd), notes))
 }
 
 /// Returns the call that runs a project's own test command.

@@ -60,18 +60,11 @@ impl<'a> RunContext<'a> {
     }
 
     pub fn call(&self) -> replay_search::Call<'a> {
-        let Self {
-            policy,
-            account,
-            cancel,
-            memory,
-            ..
-        } = *self;
         replay_search::Call {
-            policy,
-            cancel,
-            account: Some(account),
-            memory,
+            policy: self.policy,
+            cancel: self.cancel,
+            account: Some(self.account),
+            memory: self.memory,
             progress: &|_| {},
         }
     }

@@ -11,15 +11,9 @@ use super::selection::FailedTest;
 /// Projects whose failed tests are remembered.
 const MAX_REMEMBERED_RUNS: usize = 64;
 
-/// Failures of one server's runs.
+/// Failures of one server's runs, the oldest run first.
 #[derive(Debug, Default)]
-pub struct History(Mutex<HistoryState>);
-
-#[derive(Debug, Default)]
-struct HistoryState {
-    /// Oldest first.
-    runs: VecDeque<RunRemainder>,
-}
+pub struct History(Mutex<VecDeque<RunRemainder>>);
 
 /// Remaining failures of a project.
 #[derive(Debug)]
@@ -32,14 +26,20 @@ struct RunRemainder {
     cut: Option<Interruption>,
 }
 
+impl RunRemainder {
+    fn is_of(&self, project: &Path, runner: RunnerName) -> bool {
+        (self.project.as_path(), self.runner) == (project, runner)
+    }
+}
+
 impl History {
-    fn lock(&self) -> MutexGuard<'_, HistoryState> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<RunRemainder>> {
         // A panic leaves the state consistent at any point.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn clear(&self) {
-        self.lock().runs.clear();
+        self.lock().clear();
     }
 
     /// Records a project's failures that have not passed since (none if all passed), and the tests
@@ -51,35 +51,28 @@ impl History {
         failed: Vec<FailedTest>,
         cut: Option<Interruption>,
     ) {
-        let mut inner = self.lock();
-        inner
-            .runs
-            .retain(|known| (known.project.as_path(), known.runner) != (project, runner));
-        inner.runs.push_back(RunRemainder {
+        let mut runs = self.lock();
+        runs.retain(|known| !known.is_of(project, runner));
+        runs.push_back(RunRemainder {
             project: project.to_path_buf(),
             runner,
             failed: failed.into(),
             cut,
         });
-        while inner.runs.len() > MAX_REMEMBERED_RUNS {
-            inner.runs.pop_front();
-        }
+        let more = runs.len().saturating_sub(MAX_REMEMBERED_RUNS);
+        runs.drain(..more);
     }
 
     /// Returns the project and runner of the last run with remaining failures or unreached tests.
     /// With `runner`, only its runs count.
     pub fn last_failed(&self, runner: Option<RunnerName>) -> Option<(PathBuf, RunnerName)> {
-        let inner = self.lock();
+        let runs = self.lock();
         let is_left = |left: &&RunRemainder| {
             runner.is_none_or(|runner| runner == left.runner)
                 && (!left.failed.is_empty() || left.cut.is_some())
         };
-        inner
-            .runs
-            .iter()
-            .rev()
-            .find(is_left)
-            .map(|left| (left.project.clone(), left.runner))
+        let last = runs.iter().rev().find(is_left);
+        last.map(|left| (left.project.clone(), left.runner))
     }
 
     /// Returns a project's failures that have not passed since; `None` if there was no run.
@@ -99,12 +92,9 @@ impl History {
         runner: RunnerName,
         what: impl Fn(&RunRemainder) -> T,
     ) -> Option<T> {
-        let inner = self.lock();
-        inner
-            .runs
-            .iter()
-            .find(|known| (known.project.as_path(), known.runner) == (project, runner))
-            .map(what)
+        let runs = self.lock();
+        let known = runs.iter().find(|known| known.is_of(project, runner));
+        known.map(what)
     }
 }
 

@@ -2,14 +2,15 @@
 
 pub(crate) use std::collections::{BTreeSet, HashMap, HashSet};
 pub(crate) use std::path::Path;
-pub(crate) use std::time::Duration;
 
 pub(crate) use serde::Deserialize;
 pub(crate) use serde_json::Value;
 
 pub(crate) use super::by_language::{cargo, javascript, jvm, python_modules, python_tests};
 pub(crate) use super::changes::{AffectedTests, GitChanges};
-pub(crate) use super::checker::{CheckInputs, CheckSource, Checker};
+pub(crate) use super::checker::{
+    CheckInputs, CheckSource, Checker, EndedCheck, ExaminedFiles, TextOf,
+};
 pub(crate) use super::command::{
     PathStyle, REPORT, ReportPlace, Reporter, RunInputs, RunPlan, any_of, can_rerun_by_name,
     escape_regex, paths, safe, words,
@@ -38,10 +39,10 @@ pub(crate) use super::reports::{
     documents, findings, go_text, junit, jvm_text, lines, python_text, rust_text, stack,
     visible_text,
 };
-pub(crate) use super::runner::Runner;
+pub(crate) use super::runner::{Runner, Substitution};
 pub(crate) use super::selection::{FailedTest, TestSelection};
 pub(crate) use super::test_count::TestCount;
 pub(crate) use super::tool::{ProgramOrigin, ProjectTool, ToolDescription};
 pub(crate) use replay_base::cancel::Bound;
 pub(crate) use replay_files::policy::{Checked, Read};
-pub(crate) use replay_sandbox::exec::Outcome;
+pub(crate) use replay_sandbox::exec::Stage;

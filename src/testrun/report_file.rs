@@ -17,6 +17,7 @@ use super::project::files;
 const MAX_TEST_REPORT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reports of a run, and a description of the problem if there is one.
+#[derive(Default)]
 pub(crate) struct Reports {
     pub documents: Vec<Vec<u8>>,
     pub fault: Option<String>,
@@ -24,10 +25,11 @@ pub(crate) struct Reports {
 
 impl Reports {
     fn missing(why: impl Into<String>) -> Self {
-        Self {
-            documents: Vec::new(),
-            fault: Some(why.into()),
-        }
+        Self::default().with_fault(Some(why.into()))
+    }
+
+    fn with_fault(self, fault: Option<String>) -> Self {
+        Self { fault, ..self }
     }
 }
 
@@ -64,10 +66,7 @@ impl<'a> ReportWatch<'a> {
     /// Reads the reports that the run wrote.
     pub(crate) fn read(&self, lent: &SharedDirectory) -> Result<Reports, TestrunError> {
         match self.place {
-            ReportPlace::Stdout => Ok(Reports {
-                documents: Vec::new(),
-                fault: None,
-            }),
+            ReportPlace::Stdout => Ok(Reports::default()),
             ReportPlace::Shared => Ok(read_shared(lent, vec![REPORT.to_owned()])),
             ReportPlace::SharedFiles(ending) => {
                 let mut names = lent.names().map_err(TestrunError::Place)?;
@@ -83,7 +82,7 @@ impl<'a> ReportWatch<'a> {
     fn read_project(&self, paths: &[String], is_needed: bool) -> Result<Reports, TestrunError> {
         let files = self.files(paths)?;
         let named = paths.join("`, `");
-        let mut documents = Vec::new();
+        let mut reports = Reports::default();
         let mut room = MAX_TEST_REPORT_BYTES;
         for file in &files {
             let version = self.version(file);
@@ -92,23 +91,18 @@ impl<'a> ReportWatch<'a> {
             }
             match self.read_file(file, room) {
                 Ok(bytes) if bytes.is_empty() => {
-                    let below = file.strip_prefix(self.project.display_path());
-                    let fault = Some(format!("`{}` is empty", below.unwrap_or(file).display()));
-                    return Ok(Reports { documents, fault });
+                    let fault = format!("`{}` is empty", self.shown(file));
+                    return Ok(reports.with_fault(Some(fault)));
                 }
                 Ok(bytes) => {
                     room -= bytes.len();
-                    documents.push(bytes);
+                    reports.documents.push(bytes);
                 }
-                Err(why) => {
-                    let fault = Some(why);
-                    return Ok(Reports { documents, fault });
-                }
+                Err(why) => return Ok(reports.with_fault(Some(why))),
             }
         }
-        if !documents.is_empty() || !is_needed {
-            let fault = None;
-            return Ok(Reports { documents, fault });
+        if !reports.documents.is_empty() || !is_needed {
+            return Ok(reports);
         }
         Ok(Reports::missing(match files.len() {
             0 => format!("the command did not write `{named}`"),
@@ -139,18 +133,20 @@ impl<'a> ReportWatch<'a> {
         OpenFile::of(&file).ok().map(|file| file.version())
     }
 
+    /// Returns a path as messages have it.
+    fn shown<'p>(&self, path: &'p Path) -> std::path::Display<'p> {
+        let below = path.strip_prefix(self.project.display_path());
+        below.unwrap_or(path).display()
+    }
+
     fn read_file(&self, path: &Path, most: usize) -> Result<Vec<u8>, String> {
-        let shown = || {
-            let below = path.strip_prefix(self.project.display_path());
-            below.unwrap_or(path).display()
-        };
         match self.context.policy.read(path) {
             Ok(file) if file.kind() == FileKind::File => {
                 fs::read_all(&file, most as u64).map_err(|error| error.to_string())
             }
-            Ok(_) => Err(format!("`{}` is not a regular file", shown())),
+            Ok(_) => Err(format!("`{}` is not a regular file", self.shown(path))),
             Err(PolicyError::NotFound { .. }) => {
-                Err(format!("the command did not write `{}`", shown()))
+                Err(format!("the command did not write `{}`", self.shown(path)))
             }
             Err(error) => Err(error.to_string()),
         }
@@ -158,10 +154,7 @@ impl<'a> ReportWatch<'a> {
 }
 
 fn read_shared(lent: &SharedDirectory, names: Vec<String>) -> Reports {
-    let mut reports = Reports {
-        documents: Vec::new(),
-        fault: None,
-    };
+    let mut reports = Reports::default();
     let mut room = MAX_TEST_REPORT_BYTES;
     for name in names {
         match lent.read(&name, 0, room) {
@@ -169,7 +162,7 @@ fn read_shared(lent: &SharedDirectory, names: Vec<String>) -> Reports {
                 room -= bytes.len();
                 reports
                     .documents
-                    .extend((!bytes.is_empty()).then_some(bytes));
+                    .extend(Some(bytes).filter(|bytes| !bytes.is_empty()));
             }
             Err(error) => {
                 return Reports::missing(format!("the runner's report cannot be read: {error}"));

@@ -283,12 +283,7 @@ fn rerun_project(context: &RunContext<'_>, request: &RunRequest<'_>) -> Option<R
         runner.name(),
         show_path(&dir)
     )];
-    Some(RunnerChoice {
-        runner,
-        dir,
-        notes,
-        left_out: Vec::new(),
-    })
+    Some(RunnerChoice::new(runner, dir, notes))
 }
 
 fn build_outcome(

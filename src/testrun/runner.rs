@@ -25,15 +25,14 @@ use super::selection::{FailedTest, TestSelection};
 use super::test_count::TestCount;
 use super::tool::ProjectTool;
 
+/// Another runner for a project, and the reason.
+pub(crate) type Substitution = Result<Option<(&'static dyn Runner, &'static str)>, TestrunError>;
+
 /// A test runner.
 pub trait Runner: ProjectTool {
     /// Returns the runner that replaces this one in a project, and the reason. Not used for a
     /// runner that is requested by name.
-    fn substitute(
-        &self,
-        _context: &RunContext<'_>,
-        _project: &Checked<Read>,
-    ) -> Result<Option<(&'static dyn Runner, &'static str)>, TestrunError> {
+    fn substitute(&self, _: &RunContext<'_>, _project: &Checked<Read>) -> Substitution {
         Ok(None)
     }
 
@@ -160,12 +159,7 @@ pub trait Runner: ProjectTool {
     }
 
     /// Returns the next step, if the report implies one that only this runner knows.
-    fn hint(
-        &self,
-        _context: &RunContext<'_>,
-        _report: &TestReport,
-        _has_own_harness: bool,
-    ) -> Option<String> {
+    fn hint(&self, _: &RunContext<'_>, _: &TestReport, _has_own_harness: bool) -> Option<String> {
         None
     }
 }

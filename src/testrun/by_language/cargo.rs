@@ -52,27 +52,23 @@ pub(crate) fn select(
     }
     let mut filters: Vec<String> = wanted.filter.map(str::to_owned).into_iter().collect();
     let all = parts.iter().any(|part| part.what == CargoTargets::All);
-    let tests: Vec<String> = parts
-        .iter()
-        .filter_map(|part| match &part.what {
-            CargoTargets::Test(name) => Some(format!("--test={name}")),
-            _ => None,
-        })
-        .collect();
-    let modules = parts.iter().filter_map(|part| match &part.what {
-        CargoTargets::Module(module) => Some(module.clone()),
-        _ => None,
-    });
+    let (mut tests, mut modules) = (Vec::new(), Vec::new());
+    for part in &parts {
+        match &part.what {
+            CargoTargets::Test(name) => tests.push(format!("--test={name}")),
+            CargoTargets::Module(module) => modules.push(module.clone()),
+            CargoTargets::All => {}
+        }
+    }
     // Cargo applies targets and filters together, so they cannot express "this file or that
     // module".
     if !all && !tests.is_empty() {
-        let modules = modules.count();
         plan.add(tests);
-        if modules > 0 {
-            plan.add(["--lib", "--bins"].map(str::to_owned));
+        if !modules.is_empty() {
+            plan.add(["--lib", "--bins"]);
         }
     } else if !all && wanted.filter.is_none() {
-        filters.extend(modules.filter(|module| !module.is_empty()));
+        filters.extend(modules.into_iter().filter(|module| !module.is_empty()));
     }
     Ok(filters)
 }
@@ -196,12 +192,9 @@ pub(crate) fn missed<'t>(
 
 fn has_run(evidence: &Evidence<'_>, target: &NamedPath, is_nextest: bool) -> bool {
     // Cargo finds no tests there, and then tests the whole package.
-    let of_dir = target
-        .path
-        .parent()
-        .and_then(Path::file_name)
-        .filter(|_| !target.is_dir);
-    if of_dir.is_some_and(|dir| dir == "benches" || dir == "examples") {
+    let dir = target.path.parent().and_then(Path::file_name);
+    let is_untested = dir.is_some_and(|dir| dir == "benches" || dir == "examples");
+    if is_untested && !target.is_dir {
         return false;
     }
     let Ok(CargoPart { package, what }) =
@@ -234,25 +227,18 @@ pub(crate) fn switched_off(
     root: &Path,
     selection: &TestSelection,
 ) -> Vec<String> {
-    let project = context.disk().directory(root).ok();
-    let manifests = project
-        .map(|project| manifests(context, &project, false))
-        .unwrap_or_default();
-    let off: Vec<(PathBuf, &str)> = manifests
-        .iter()
-        .filter_map(|file| file.parent())
-        .flat_map(|dir| of_package(context, dir))
-        .collect();
+    let dirs = package_dirs(context, root);
+    let off = dirs.iter().flat_map(|dir| of_package(context, dir));
     let is_meant = |path: &Path| match selection {
         TestSelection::All => true,
         TestSelection::Targets(targets) => targets.iter().any(|target| target.path == path),
         TestSelection::Failed(_) | TestSelection::Changed => false,
     };
-    let off = off.iter().filter(|(path, _)| is_meant(path));
+    let off = off.filter(|(path, _)| is_meant(path));
     off.map(|(path, why)| {
         format!(
             "{} ({why})",
-            path.strip_prefix(root).unwrap_or(path).display()
+            path.strip_prefix(root).unwrap_or(&path).display()
         )
     })
     .collect()
@@ -260,30 +246,35 @@ pub(crate) fn switched_off(
 
 /// Returns true if the documentation of a library has examples that run as tests.
 pub(crate) fn has_doc_tests(context: &RunContext<'_>, root: &Path) -> bool {
-    let Ok(project) = context.disk().directory(root) else {
-        return false;
-    };
-    let dirs = manifests(context, &project, false);
-    dirs.iter().filter_map(|file| file.parent()).any(|dir| {
-        let manifest = context
-            .disk()
-            .text(&dir.join("Cargo.toml"))
-            .unwrap_or_default();
-        let is_off = tables_of(&manifest, &["[lib]"])
-            .iter()
-            .any(|table| table.off.contains(&"doctest"));
-        let Ok(src) = context.disk().directory(&dir.join("src")) else {
-            return false;
-        };
-        if is_off || context.disk().text(&dir.join("src/lib.rs")).is_none() {
-            return false;
-        }
-        let files = matching_sources(context.call(), &src, &["**/*.rs"], &[]).unwrap_or_default();
-        files
-            .iter()
-            .filter_map(|file| context.disk().text(file))
-            .any(|text| has_example(&text))
+    package_dirs(context, root).iter().any(|dir| {
+        let is_off = is_off(&manifest(context, dir), "[lib]", "doctest");
+        let has_library = context.disk().text(&dir.join("src/lib.rs")).is_some();
+        has_library && !is_off && has_source(context, dir, "src/**/*.rs", has_example)
     })
+}
+
+/// Returns the directories of a project's packages.
+fn package_dirs(context: &RunContext<'_>, root: &Path) -> Vec<PathBuf> {
+    let project = context.disk().directory(root);
+    let manifests = project.map(|project| manifests(context, &project, false));
+    let dirs = manifests.unwrap_or_default().into_iter();
+    dirs.filter_map(|file| Some(file.parent()?.to_path_buf()))
+        .collect()
+}
+
+/// Returns the text of a package's manifest.
+fn manifest(context: &RunContext<'_>, dir: &Path) -> String {
+    context
+        .disk()
+        .text(&dir.join("Cargo.toml"))
+        .unwrap_or_default()
+}
+
+/// Returns true if a table of a manifest, such as `[lib]`, sets a key to `false`.
+fn is_off(manifest: &str, table: &str, key: &str) -> bool {
+    tables_of(manifest, &[table])
+        .iter()
+        .any(|table| table.off.contains(&key))
 }
 
 /// Returns true if doc comments hold a Rust block that runs:
@@ -308,33 +299,16 @@ fn has_example(text: &str) -> bool {
 
 /// Returns the untested targets of a package: its paths, each with the reason.
 fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static str)> {
-    let manifest = context
-        .disk()
-        .text(&dir.join("Cargo.toml"))
-        .unwrap_or_default();
-    let is_off = |kind: &str, key: &str| {
-        tables_of(&manifest, &[kind])
-            .iter()
-            .any(|table| table.off.contains(&key))
-    };
+    let manifest = manifest(context, dir);
     let mut found = Vec::new();
-    if is_off("[lib]", "test") && has_tests(context, dir, "src/**/*.rs") {
+    if is_off(&manifest, "[lib]", "test") && has_source(context, dir, "src/**/*.rs", is_tested) {
         found.push((dir.join("src"), "`test = false` of the library"));
     }
     let declared = tables_of(&manifest, &["[[test]]"]);
     let names = |file: &Path| {
-        let stem = file
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        [
-            stem,
-            file.strip_prefix(dir)
-                .unwrap_or(file)
-                .to_string_lossy()
-                .into_owned(),
-        ]
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let path = file.strip_prefix(dir).unwrap_or(file).to_string_lossy();
+        [stem.into_owned(), path.into_owned()]
     };
     let Ok(package) = context.disk().directory(dir) else {
         return found;
@@ -346,7 +320,12 @@ fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static st
             .find(|table| table.named.iter().any(|name| names.contains(name)));
         match own {
             Some(own) if own.off.contains(&"test") => found.push((file, "`test = false`")),
-            None if is_off("[package]", "autotests") && is_tested(context, &file) => {
+            None if is_off(&manifest, "[package]", "autotests")
+                && context
+                    .disk()
+                    .text(&file)
+                    .is_some_and(|text| is_tested(&text)) =>
+            {
                 found.push((file, "`autotests = false`"));
             }
             _ => {}
@@ -355,20 +334,24 @@ fn of_package(context: &RunContext<'_>, dir: &Path) -> Vec<(PathBuf, &'static st
     found
 }
 
-fn has_tests(context: &RunContext<'_>, dir: &Path, glob: &str) -> bool {
+/// Returns true if a source of a package meets a condition.
+fn has_source(
+    context: &RunContext<'_>,
+    dir: &Path,
+    glob: &str,
+    is_it: impl Fn(&str) -> bool,
+) -> bool {
     let Ok(package) = context.disk().directory(dir) else {
         return false;
     };
     let files = matching_sources(context.call(), &package, &[glob], &[]).unwrap_or_default();
-    files.iter().any(|file| is_tested(context, file))
+    let mut texts = files.iter().filter_map(|file| context.disk().text(file));
+    texts.any(|text| is_it(&text))
 }
 
-/// Returns true if a file holds a test.
-fn is_tested(context: &RunContext<'_>, file: &Path) -> bool {
-    context
-        .disk()
-        .text(file)
-        .is_some_and(|text| text.contains("#[test]"))
+/// Returns true if a source holds a test.
+fn is_tested(text: &str) -> bool {
+    text.contains("#[test]")
 }
 
 #[cfg(test)]

@@ -88,15 +88,12 @@ impl Checker for CargoCheck {
 
     /// Reads the dep-info file beside each artifact, which names its sources. Artifacts of an
     /// earlier build count too.
-    fn examined_files(
-        &self,
-        wanted: &CheckInputs<'_>,
-        outcome: &Outcome,
-        bound: Bound<'_>,
-        _: Duration,
-    ) -> Result<Option<BTreeSet<String>>, TestrunError> {
+    fn examined_files(&self, ended: &EndedCheck<'_>) -> Result<ExaminedFiles, TestrunError> {
+        let EndedCheck {
+            wanted, outcome, ..
+        } = ended;
         let mut files = BTreeSet::new();
-        for artifact in artifacts(&outcome.stdout.bytes, bound) {
+        for artifact in artifacts(&outcome.stdout.bytes, ended.bound) {
             let artifact = Path::new(&artifact);
             let stem = artifact
                 .file_stem()

@@ -43,10 +43,7 @@ impl Checker for DenoCheck {
         found.checked
     }
 
-    fn configuration(
-        &self,
-        text: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<(&'static str, String)> {
+    fn configuration(&self, text: &TextOf<'_>) -> Option<(&'static str, String)> {
         Some((
             "deno.json",
             text("deno.json").or_else(|| text("deno.jsonc"))?,

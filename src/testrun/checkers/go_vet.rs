@@ -83,13 +83,10 @@ impl Checker for GoVet {
     }
 
     /// Lists the files of the packages: a build constraint excludes files silently.
-    fn examined_files(
-        &self,
-        wanted: &CheckInputs<'_>,
-        outcome: &Outcome,
-        _: Bound<'_>,
-        time_left: Duration,
-    ) -> Result<Option<BTreeSet<String>>, TestrunError> {
+    fn examined_files(&self, ended: &EndedCheck<'_>) -> Result<ExaminedFiles, TestrunError> {
+        let EndedCheck {
+            wanted, outcome, ..
+        } = ended;
         if outcome.timed_out || wanted.targets.iter().all(|target| target.is_dir) {
             return Ok(None);
         }
@@ -107,9 +104,10 @@ impl Checker for GoVet {
             .chain(packages(wanted))
             .collect();
         let line = format!("exec env {}", words(&argv));
+        let progress = &mut |_, _: Stage<'_>| {};
         let outcome = wanted
             .context
-            .shell(wanted.project, &line, time_left, &mut |_, _| {})?;
+            .shell(wanted.project, &line, ended.time_left, progress)?;
         let text = outcome.stdout.text();
         let files: BTreeSet<String> = text
             .lines()

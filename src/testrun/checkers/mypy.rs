@@ -113,10 +113,7 @@ impl Checker for Mypy {
             .is_some()
     }
 
-    fn configuration(
-        &self,
-        text: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<(&'static str, String)> {
+    fn configuration(&self, text: &TextOf<'_>) -> Option<(&'static str, String)> {
         configuration::find(text)
     }
 

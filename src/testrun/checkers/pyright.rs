@@ -87,10 +87,7 @@ impl Checker for Pyright {
         found.checked
     }
 
-    fn configuration(
-        &self,
-        text: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<(&'static str, String)> {
+    fn configuration(&self, text: &TextOf<'_>) -> Option<(&'static str, String)> {
         let own = text("pyrightconfig.json").map(|text| ("pyrightconfig.json", text));
         own.or_else(|| Some(("pyproject.toml", text("pyproject.toml")?)))
     }

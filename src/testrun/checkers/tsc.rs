@@ -50,11 +50,10 @@ impl Checker for Tsc {
         Ok(words)
     }
 
-    /// Parses stdout; `--listFiles` or `--listFilesOnly` also give the number of files.
+    /// Parses the messages.
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> CheckResults {
         let mut found = DiagnosticCollector::new(sources.root);
         let mut last: Option<Diagnostic> = None;
-        let mut files = 0_u64;
         for line in lines::lines(sources.stdout, bound) {
             let line = String::from_utf8_lossy(line);
             if line.starts_with("  ") {
@@ -69,14 +68,11 @@ impl Checker for Tsc {
                 if let Some(whole) = last.replace(next) {
                     found.add(whole);
                 }
-            } else if line.starts_with('/') && !line.contains("/node_modules/") {
-                files += 1;
             }
         }
         if let Some(diagnostic) = last {
             found.add(diagnostic);
         }
-        found.checked.files_checked = (files > 0).then_some(files);
         found.checked
     }
 
@@ -106,10 +102,7 @@ impl Checker for Tsc {
         results
     }
 
-    fn configuration(
-        &self,
-        text: &dyn Fn(&str) -> Option<String>,
-    ) -> Option<(&'static str, String)> {
+    fn configuration(&self, text: &TextOf<'_>) -> Option<(&'static str, String)> {
         Some(("tsconfig.json", text("tsconfig.json")?))
     }
 

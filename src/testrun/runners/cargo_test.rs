@@ -32,11 +32,7 @@ impl Runner for CargoTest {
         cargo::missed(evidence, named, false)
     }
 
-    fn substitute(
-        &self,
-        context: &RunContext<'_>,
-        project: &Checked<Read>,
-    ) -> Result<Option<(&'static dyn Runner, &'static str)>, TestrunError> {
+    fn substitute(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Substitution {
         let why = "run by cargo-nextest, since it is installed; doc tests are not run (`runner: \
             \"cargo\"` runs them)";
         Ok(context

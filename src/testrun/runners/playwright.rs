@@ -81,12 +81,7 @@ impl Runner for Playwright {
         exit_code == Some(0) || results.ended
     }
 
-    fn hint(
-        &self,
-        context: &RunContext<'_>,
-        report: &TestReport,
-        _has_own_harness: bool,
-    ) -> Option<String> {
+    fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {
         let errors = report.failures.iter().flat_map(|case| &case.errors);
         let lacks_browser = |error: &TestError| error.message.contains("Executable doesn't exist");
         errors

@@ -41,11 +41,7 @@ fn configured(level: &ProjectLevel<'_>) -> Sign {
 
 impl Runner for Pytest {
     /// Without a configuration of pytest, tests may be for another runner.
-    fn substitute(
-        &self,
-        context: &RunContext<'_>,
-        project: &Checked<Read>,
-    ) -> Result<Option<(&'static dyn Runner, &'static str)>, TestrunError> {
+    fn substitute(&self, context: &RunContext<'_>, project: &Checked<Read>) -> Substitution {
         let (disk, dir) = (context.disk(), project.display_path());
         let level = ProjectLevel::at(&disk, dir).filter(|level| configured(level).is_none());
         let Some(level) = level else {

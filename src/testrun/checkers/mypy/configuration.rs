@@ -5,7 +5,7 @@
 //! Sources: <https://mypy.readthedocs.io/en/stable/inline_config.html>,
 //! <https://mypy.readthedocs.io/en/stable/config_file.html>.
 
-use crate::checker::CheckSource;
+use crate::checker::{CheckSource, TextOf};
 use crate::project::python::type_ignore_comment;
 
 /// Configuration files in mypy's order. The first one with a section for mypy is used.
@@ -38,7 +38,7 @@ fn mypy_comment(text: &str) -> Option<String> {
 }
 
 /// Returns the name and the text of the first configuration with a section for mypy.
-pub(super) fn find(text: &dyn Fn(&str) -> Option<String>) -> Option<(&'static str, String)> {
+pub(super) fn find(text: &TextOf<'_>) -> Option<(&'static str, String)> {
     FILES.iter().find_map(|name| {
         let text = text(name)?;
         let says = sections(&text)

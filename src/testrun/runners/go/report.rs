@@ -14,6 +14,16 @@ const TEST_ENDS: [(&str, &str); 3] = [
     ("--- SKIP: ", "skip"),
 ];
 
+/// Beginnings of lines on the result of a package.
+const PACKAGE_LINES: [&str; 6] = [
+    "FAIL\t",
+    "FAIL\n",
+    "ok  \t",
+    "PASS\n",
+    "?   \t",
+    "exit status ",
+];
+
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct GoEvent {
@@ -52,23 +62,6 @@ struct GoTest {
     /// `true` if the result of the package follows directly: the test program ended inside the
     /// test.
     is_cut: bool,
-}
-
-/// A finished test with its buffered output.
-struct EndedTest {
-    order: usize,
-    output: String,
-    is_suite: bool,
-}
-
-impl EndedTest {
-    fn of(open: GoTest) -> Self {
-        Self {
-            order: open.order,
-            output: open.output.text(),
-            is_suite: open.is_suite,
-        }
-    }
 }
 
 #[derive(Default)]
@@ -151,20 +144,12 @@ impl GoReader<'_> {
         match event.action.as_str() {
             "output" => {
                 package.done |= event.output.ends_with("PASS\n");
-                let frame = [
-                    "FAIL\t",
-                    "FAIL\n",
-                    "ok  \t",
-                    "PASS\n",
-                    "?   \t",
-                    "exit status ",
-                ];
-                if event.output.contains("[build failed]")
-                    || event.output.contains("[setup failed]")
-                {
+                let has = |word: &&str| event.output.contains(word);
+                let starts = |word: &&str| event.output.starts_with(word);
+                if ["[build failed]", "[setup failed]"].iter().any(has) {
                     self.collector.results.build_failed = true;
                     package.failures += 1;
-                } else if !frame.iter().any(|word| event.output.starts_with(word)) {
+                } else if !PACKAGE_LINES.iter().any(starts) {
                     push(&mut package.output, &event.output);
                 }
             }
@@ -179,14 +164,13 @@ impl GoReader<'_> {
                 // The output has the only reason: the program died before or between its tests.
                 if package.failures == 0 && event.failed_build.is_none() {
                     let (message, frames) = split_panic(&output);
-                    let place = frames
+                    let mut own = frames
                         .iter()
-                        .find(|frame| !stack::is_library(&frame.file))
-                        .cloned();
-                    let line = place.as_ref().and_then(|frame| frame.line);
-                    let file = place.map_or_else(|| event.package.clone(), |frame| frame.file);
+                        .filter(|frame| !stack::is_library(&frame.file));
+                    let place = Frame::at(event.package.clone(), None);
+                    let Frame { file, line, .. } = own.next().unwrap_or(&place);
                     self.collector
-                        .file_error(&file, Phase::Hook, message, line, None);
+                        .file_error(file, Phase::Hook, message, *line, None);
                 }
             }
             "pass" => {
@@ -203,44 +187,49 @@ impl GoReader<'_> {
 
     /// Handles the unfinished tests of a failed package: the process died in one of them.
     fn handle_unfinished(&mut self, event: &GoEvent, output: &str) {
-        let left = self
-            .open
-            .extract_if(|(package, _), _| *package == event.package);
-        let mut left: Vec<_> = left
-            .map(|((_, test), open)| (test, EndedTest::of(open)))
+        let left = self.take_open(|(package, _), _| *package == event.package);
+        let left: Vec<_> = left
+            .into_iter()
+            .map(|(test, open)| (test, open.is_suite, open.output.text()))
             .collect();
-        left.sort_by_key(|(_, open)| open.order);
-        let is_told = left.iter().any(|(_, open)| is_panic(&open.output));
-        for (test, mut open) in left {
-            self.bytes = self.bytes.saturating_sub(open.output.len());
-            if open.is_suite && !is_panic(&open.output) {
+        let is_told = left.iter().any(|(.., said)| is_panic(said));
+        for (test, is_suite, mut said) in left {
+            let has_panicked = is_panic(&said);
+            if is_suite && !has_panicked {
                 continue;
             }
-            if is_told && !is_panic(&open.output) {
+            if is_told && !has_panicked {
                 // The test was waiting for its turn, or ran in parallel to the failed one.
                 self.collector.add_not_run(1);
                 continue;
             }
             if !is_told {
-                open.output.push_str(output);
-                open.output.push_str("\nthe test program died\n");
+                said.push_str(output);
+                said.push_str("\nthe test program died\n");
             }
-            open.is_suite = false;
-            self.end(&GoEvent::end(&event.package, &test, "fail"), &open);
+            self.end(&GoEvent::end(&event.package, &test, "fail"), false, &said);
         }
+    }
+
+    /// Removes unfinished tests; returns them by name, in the order of their starts.
+    fn take_open(
+        &mut self,
+        is_it: impl Fn(&(String, String), &GoTest) -> bool,
+    ) -> Vec<(String, GoTest)> {
+        let taken = self.open.extract_if(|key, open| is_it(key, open));
+        let mut taken: Vec<_> = taken.map(|((_, test), open)| (test, open)).collect();
+        taken.sort_by_key(|(_, open)| open.order);
+        let bytes: usize = taken.iter().map(|(_, open)| open.output.len()).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        taken
     }
 
     /// Finishes the tests whose end is in their output alone.
     fn finish_from_output(&mut self, package: &str) {
-        let said = self
-            .open
-            .extract_if(|(of, _), open| of == package && open.late_end.is_some());
-        let mut said: Vec<_> = said.collect();
-        said.sort_by_key(|(_, open)| open.order);
-        for ((_, test), open) in said {
-            self.bytes = self.bytes.saturating_sub(open.output.len());
+        let said = self.take_open(|(of, _), open| of == package && open.late_end.is_some());
+        for (test, open) in said {
             let end = GoEvent::end(package, &test, open.late_end.unwrap_or_default());
-            self.end(&end, &EndedTest::of(open));
+            self.end(&end, open.is_suite, &open.output.text());
         }
     }
 
@@ -268,10 +257,11 @@ impl GoReader<'_> {
                     around = parent;
                 }
                 self.begun += 1;
+                let order = self.begun;
                 self.open.insert(
                     key,
                     GoTest {
-                        order: self.begun,
+                        order,
                         ..GoTest::default()
                     },
                 );
@@ -306,14 +296,14 @@ impl GoReader<'_> {
             "pass" | "fail" | "skip" => {
                 if let Some(open) = self.open.remove(&key) {
                     self.bytes = self.bytes.saturating_sub(open.output.len());
-                    self.end(event, &EndedTest::of(open));
+                    self.end(event, open.is_suite, &open.output.text());
                 }
             }
             _ => {}
         }
     }
 
-    fn end(&mut self, event: &GoEvent, open: &EndedTest) {
+    fn end(&mut self, event: &GoEvent, is_suite: bool, output: &str) {
         let failed = event.action == "fail";
         let mut state = match event.action.as_str() {
             "pass" => State::Passed,
@@ -326,26 +316,25 @@ impl GoReader<'_> {
         let mut errors = Vec::new();
         let mut out = String::new();
         if failed {
-            (errors, out) = self.errors(&event.package, &open.output);
-            if open.output.contains("panic: test timed out after ") {
+            (errors, out) = self.errors(&event.package, output);
+            if output.contains("panic: test timed out after ") {
                 state = State::TimedOut;
-            } else if is_panic(&open.output) || open.output.ends_with("\nthe test program died\n") {
+            } else if is_panic(output) || output.ends_with("\nthe test program died\n") {
                 state = State::Crashed;
             }
         }
-        if open.is_suite && errors.is_empty() {
+        if is_suite && errors.is_empty() {
             return;
         }
         let (parents, name) = event.test.rsplit_once('/').unwrap_or(("", &event.test));
         let id = join_id([event.package.as_str(), event.test.as_str()]);
         let mut case = Case::new(self.collector.name(&id), self.collector.name(name), state);
         let parents = Some(parents).filter(|parents| !parents.is_empty());
-        case.suite = self.collector.suite(
-            &[event.package.as_str()]
-                .into_iter()
-                .chain(parents)
-                .collect::<Vec<_>>(),
-        );
+        let suites: Vec<&str> = [event.package.as_str()]
+            .into_iter()
+            .chain(parents)
+            .collect();
+        case.suite = self.collector.suite(&suites);
         case.duration_ms = event.elapsed.and_then(millis);
         case.errors = errors;
         case.stdout = self.collector.output(&out);
@@ -370,9 +359,8 @@ impl GoReader<'_> {
             .strip_prefix("got:\n")
             .and_then(|rest| rest.split_once("want:\n"))
         {
-            let mut error = self
-                .collector
-                .error(None, "the example wrote something else");
+            let message = "the example wrote something else";
+            let mut error = self.collector.error(None, message);
             error.actual = Some(self.collector.text(got));
             error.expected = Some(self.collector.text(want));
             return (vec![error], String::new());

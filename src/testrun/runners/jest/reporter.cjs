@@ -13,18 +13,14 @@ const STATES = { passed: 'passed', failed: 'failed', todo: 'todo', pending: 'ski
 // Titles may be classes, functions and numbers, which older versions pass unchanged.
 const title = (value) => (typeof value === 'function' ? value.name : String(value))
 
-module.exports = class {
+module.exports = class extends EventFile {
   constructor(config) {
+    super()
     this.config = config
     // Node 17.3 and newer.
     this.resources = () => process.getActiveResourcesInfo?.() ?? []
     this.usual = this.resources()
     this.ended = new Set()
-    this.events = new EventFile()
-  }
-
-  write(event) {
-    this.events.write(event)
   }
 
   // The event of a test that has ended.

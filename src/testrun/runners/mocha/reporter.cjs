@@ -14,9 +14,9 @@ function original(test) {
   return test
 }
 
-module.exports = class {
+module.exports = class extends EventFile {
   constructor(runner, options) {
-    this.events = new EventFile()
+    super()
     this.write({ event: 'run_start' })
     this.runner = runner
     this.files = new Map()
@@ -40,10 +40,6 @@ module.exports = class {
     const { Spec } = require(index + (fs.existsSync(`${index}cjs`) ? 'cjs' : 'js'))
     // For the log.
     new Spec(runner, options)
-  }
-
-  write(event) {
-    this.events.write(event)
   }
 
   failRun(error) {

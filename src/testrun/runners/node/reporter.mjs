@@ -36,19 +36,15 @@ class File {
   }
 }
 
-class Report {
-  events = new EventFile()
+class Report extends EventFile {
   files = new Map()
   entries = new Set()
   late = []
   passed = true
 
   constructor() {
+    super()
     this.write({ event: 'run_start', version: process.version.slice(1) })
-  }
-
-  write(event) {
-    this.events.write(event)
   }
 
   // The file that runs. A test may be declared in another one, which Node before 26 reports alone.

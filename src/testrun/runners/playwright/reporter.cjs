@@ -6,19 +6,15 @@ const MAX_ERRORS = 5
 const MAX_OPTIONS = 20
 const STATES = { passed: 'passed', failed: 'failed', timedOut: 'timed_out', skipped: 'skipped' }
 
-module.exports = class {
+module.exports = class extends EventFile {
   constructor() {
-    this.events = new EventFile()
+    super()
     this.write({ event: 'run_start' })
     // Tests that are not reported yet, by file and project.
     this.left = new Map()
     this.told = new Set()
     this.tests = []
     this.passed = true
-  }
-
-  write(event) {
-    this.events.write(event)
   }
 
   printsToStdio() {
