@@ -363,6 +363,17 @@ pub struct RunError {
     pub stack: Vec<Frame>,
 }
 
+impl RunError {
+    /// Creates an error with only a message.
+    pub fn new(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
+}
+
 /// A slow test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -42,7 +42,7 @@ pub(crate) use super::reports::{
 pub(crate) use super::runner::{Runner, Substitution};
 pub(crate) use super::selection::{FailedTest, TestSelection};
 pub(crate) use super::test_count::TestCount;
-pub(crate) use super::tool::{ProgramOrigin, ProjectTool, ToolDescription};
+pub(crate) use super::tool::{ProjectTool, ToolDescription};
 pub(crate) use replay_base::cancel::Bound;
 pub(crate) use replay_files::policy::{Checked, Read};
 pub(crate) use replay_sandbox::exec::Stage;

@@ -116,12 +116,13 @@ pub fn run(
     let before = Instant::now();
     let mut seen = RunProgress::new(runner);
     let (over, mut ends) = (Cell::new(false), RunEnds::new(request.timeout));
-    let building = if runner.is_compiled() {
-        MAX_TESTS_BUILD_SECS
-    } else {
-        0
-    };
-    let most = request.timeout + Duration::from_secs(building);
+    let build = Duration::from_secs(MAX_TESTS_BUILD_SECS);
+    let most = request.timeout
+        + if runner.is_compiled() {
+            build
+        } else {
+            Duration::ZERO
+        };
     let mut outcome = context.shell_until(
         &project,
         &shell_line,
@@ -149,15 +150,13 @@ pub fn run(
             format!("`${REPORT_VARIABLE}` is empty or not a regular file; write one file there")
         });
     }
-    let (report, more_reports) = match reports.documents.split_first() {
-        Some((first, others)) => (first.as_slice(), others),
-        None => Default::default(),
-    };
+    let (report, more_reports) = reports.documents.split_first().unzip();
+    let report = report.map_or(&[][..], Vec::as_slice);
     let root = project.display_path().to_string_lossy().into_owned();
     let facts = runner.facts(context, &project, &wanted);
     let sources = Sources {
         report,
-        more_reports,
+        more_reports: more_reports.unwrap_or_default(),
         stdout: &outcome.stdout.bytes,
         stderr: &outcome.stderr.bytes,
         root: &root,
@@ -182,18 +181,12 @@ pub fn run(
         )
     });
     for message in [reports.fault, late, cut].into_iter().flatten() {
-        results.run_errors.push(RunError {
-            class: None,
-            message,
-            stack: Vec::new(),
-        });
+        results.run_errors.push(RunError::new(message));
     }
-    let shown = request
-        .command
-        .map_or_else(|| words(&plan.argv), str::to_owned);
-    let command = request
-        .command
-        .map_or(plan.argv, |command| vec![command.to_owned()]);
+    let (shown, command) = match request.command {
+        Some(command) => (command.to_owned(), vec![command.to_owned()]),
+        None => (words(&plan.argv), plan.argv),
+    };
     let log = context
         .logs
         .keep_run("run_tests", &shown, &outcome.stdout, &outcome.stderr);
@@ -295,47 +288,41 @@ fn build_outcome(
 ) -> RunOutcome<TestReport> {
     let EndedRun {
         selection,
-        facts,
         info,
         outcome,
-        took,
-        lingered,
-        was_building,
         log,
+        ..
     } = ended;
     let runner = choice.runner;
     let missing =
         !results.begun && !runner.is_custom_command() && is_absent(runner.name(), outcome);
     let ending = ProcessEnding {
-        lingered: lingered && outcome.timed_out,
-        ..ProcessEnding::of(outcome, took, missing)
+        lingered: ended.lingered && outcome.timed_out,
+        ..ProcessEnding::of(outcome, ended.took, missing)
     };
     let cwd = info.cwd.clone();
     let root: &Path = cwd.as_ref();
     let mut notes = choice.notes;
     results.left_out.extend(choice.left_out);
     notes.extend(runner.note(selection, &results, root));
-    notes.extend((results.snapshots > 0).then(|| {
-        let count = results.snapshots;
+    let snapshots = Some(results.snapshots).filter(|count| *count > 0);
+    notes.extend(snapshots.map(|count| {
         format!(
-            "new snapshots: {count}; they contain the present output of the code, right or \
-            wrong"
+            "new snapshots: {count}; they contain the present output of the code, right or wrong"
         )
     }));
     let seed = results.seed;
     notes.extend(seed.map(|seed| format!("the tests ran in random order, with seed {seed}")));
     let has_own_harness = !results.own_harness.is_empty();
-    let known = context
-        .history
-        .failed(root, runner.id())
-        .unwrap_or_default();
-    let is_all = *selection == TestSelection::All && request.filter.is_none();
-    let failed = previous_failures::remaining(runner, &known, &results, is_all);
     let is_filtered = request.filter.is_some();
+    let is_all = *selection == TestSelection::All && !is_filtered;
+    let known = context.history.failed(root, runner.id());
+    let known = known.unwrap_or_default();
+    let failed = previous_failures::remaining(runner, &known, &results, is_all);
     let evidence = Evidence {
         is_filtered,
         project: root,
-        facts,
+        facts: ended.facts,
         true_path: &|path| {
             let found = context.policy.look(path).ok()?;
             Some(place_of(&found).ok()?.path.as_path().to_path_buf())
@@ -344,8 +331,9 @@ fn build_outcome(
         by_package: request.changed,
         results: &results,
     };
+    let is_again = matches!(selection, TestSelection::Failed(_));
     let mut missed = missed(runner, selection, &evidence);
-    if !is_filtered && !matches!(selection, TestSelection::Failed(_)) {
+    if !is_filtered && !is_again {
         let behind = runner.unreported(&evidence);
         results.summary.not_run += behind.len() as u64;
         results.summary.total += behind.len() as u64;
@@ -354,7 +342,7 @@ fn build_outcome(
     let cut = context.history.cut(root, runner.id());
     let cut_before = cut
         .as_ref()
-        .filter(|_| matches!(selection, TestSelection::Failed(_)))
+        .filter(|_| is_again)
         .map(Interruption::describe);
     missed.extend(cut_before.clone());
     let status = verdict::of_tests(runner, &results, missed.len(), ending);
@@ -381,44 +369,39 @@ fn build_outcome(
     let scope = scope_of(selection, request, root);
     let mut report =
         verdict::test_report(runner, info, scope, results, missed, ending, request.all);
+    use TestStatus::{ConfigError, MissingTool, NoTests};
     // Unreached tests are still unreached.
-    if !matches!(
-        report.status,
-        TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests
-    ) {
+    if !matches!(report.status, MissingTool | ConfigError | NoTests) {
         context.history.remember(root, runner.id(), failed, cut);
     }
     report.log_uri = Some(log.uri.clone());
     let lacks_network =
         status == TestStatus::BuildError && outcome.denied.contains(&Denied::Network);
-    let hints = [
-        hint(
-            context,
-            &report,
-            request,
-            selection,
-            runner,
-            ending.lingered,
-            was_building,
-        ),
-        runner.hint(context, &report, has_own_harness),
-        lacks_network
-            .then(|| runner.download(context))
-            .flatten()
-            .map(|command| {
-                format!(
-                    "if a module is missing, the operator must run `{command}` outside the walls; \
-                commands then see the downloaded modules"
-                )
-            }),
-        (cut_before.is_some() && report.status == TestStatus::Incomplete).then(|| {
-            "the failed tests pass now; run without `rerunFailed` for the tests that never ran"
-                .to_owned()
-        }),
-    ];
-    if let Some(hint) = hints.into_iter().flatten().next_back() {
-        report.hint = Some(hint);
-    }
+    let of_run = hint(
+        context,
+        &report,
+        request,
+        selection,
+        runner,
+        ending.lingered,
+        ended.was_building,
+    );
+    let download = runner.download(context).filter(|_| lacks_network).map(|command| {
+        format!(
+            "if a module is missing, the operator must run `{command}` outside the walls; commands \
+             then see the downloaded modules"
+        )
+    });
+    let is_half = cut_before.is_some() && report.status == TestStatus::Incomplete;
+    let unreached = is_half.then(|| {
+        "the failed tests pass now; run without `rerunFailed` for the tests that never ran"
+            .to_owned()
+    });
+    report.hint = unreached
+        .or(download)
+        .or_else(|| runner.hint(context, &report, has_own_harness))
+        .or(of_run)
+        .or(report.hint);
     RunOutcome {
         report,
         notes,

@@ -25,6 +25,55 @@ pub struct ToolDescription {
     pub origin: ProgramOrigin,
 }
 
+impl ToolDescription {
+    /// Describes a tool that is a program in PATH.
+    pub(crate) fn on_path(
+        language: Language,
+        name: &'static str,
+        title: &'static str,
+        program: &'static str,
+    ) -> Self {
+        let (language, origin) = (Some(language), ProgramOrigin::Path(program));
+        Self {
+            name,
+            title,
+            language,
+            origin,
+        }
+    }
+
+    /// Describes a tool that is a program of the same name in a package of Node.
+    pub(crate) fn node(name: &'static str, title: &'static str, package: &'static str) -> Self {
+        let origin = ProgramOrigin::Node(package, name);
+        Self {
+            origin,
+            ..Self::on_path(Language::JavaScript, name, title, name)
+        }
+    }
+
+    /// Describes a tool that is a Python module of the same name.
+    pub(crate) fn python(name: &'static str, title: &'static str) -> Self {
+        let origin = ProgramOrigin::Python(name);
+        Self {
+            origin,
+            ..Self::on_path(Language::Python, name, title, name)
+        }
+    }
+
+    /// Describes a build tool of the JVM.
+    pub(crate) fn wrapped(
+        name: &'static str,
+        title: &'static str,
+        tool: &'static BuildTool,
+    ) -> Self {
+        let origin = ProgramOrigin::Wrapped(tool);
+        Self {
+            origin,
+            ..Self::on_path(Language::Java, name, title, name)
+        }
+    }
+}
+
 /// Source of a tool's program. Two runners of the same program are found by the same signs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ProgramOrigin {
@@ -40,7 +89,7 @@ pub enum ProgramOrigin {
 
 /// A runner or a checker.
 pub trait ProjectTool: Sync {
-    fn about(&self) -> &'static ToolDescription;
+    fn about(&self) -> ToolDescription;
 
     /// Returns the sign of the tool in a directory.
     fn sign(&self, _level: &ProjectLevel<'_>) -> Sign {

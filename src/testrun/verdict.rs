@@ -5,8 +5,9 @@
 use replay_base::limits::{MAX_RUN_FAULTS, MAX_TOLD_LINES};
 
 use super::model::{
-    Case, CheckStatus, CheckerName, DiagnosticSummary, Diagnostics, DiagnosticsKind, RunError,
-    RunnerName, Scope, Severity, State, TestReport, TestStatus, TestsKind, ToolInfo,
+    Case, CheckStatus, CheckerName, Diagnostic, DiagnosticSummary, Diagnostics, DiagnosticsKind,
+    RunError, RunnerName, Scope, Severity, State, TestError, TestReport, TestStatus, TestsKind,
+    ToolInfo,
 };
 use super::outcome::ProcessEnding;
 use super::reports::results::{CheckResults, TestResults};
@@ -111,21 +112,14 @@ pub fn of_check(
     if ending.timed_out {
         return CheckStatus::TimedOut;
     }
-    let mut found = checked
-        .diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.severity == Severity::Error)
-        .peekable();
+    let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
+    let mut found = checked.diagnostics.iter().filter(is_error).peekable();
     let is_any = found.peek().is_some();
     // Errors in sources have a place. Those in configuration files and on the command line do not
     // count as such.
-    let of_sources = found.any(|diagnostic| {
-        let config = [".json", ".toml", ".ini", ".cfg"];
-        diagnostic
-            .file
-            .as_deref()
-            .is_some_and(|file| !config.iter().any(|end| file.ends_with(end)))
-    });
+    let config = [".json", ".toml", ".ini", ".cfg"];
+    let is_source = |file: &str| !config.iter().any(|end| file.ends_with(end));
+    let of_sources = found.any(|found| found.file.as_deref().is_some_and(is_source));
     let is_whole = checked.not_checked.is_empty() && checked.silenced.is_empty();
     let clean = if is_whole {
         CheckStatus::Clean
@@ -171,17 +165,11 @@ pub fn test_report(
         | TestStatus::MissingTool => Vec::new(),
         _ => missed,
     };
-    for case in results
-        .failures
-        .iter_mut()
-        .filter(|case| ending.timed_out && was_asked_to_end(case))
-    {
+    let is_ended = |case: &&mut Case| ending.timed_out && was_asked_to_end(case);
+    for case in results.failures.iter_mut().filter(is_ended) {
         case.state = State::TimedOut;
-        results
-            .tests
-            .iter_mut()
-            .filter(|test| test.id == case.id)
-            .for_each(|test| test.state = State::TimedOut);
+        let tests = results.tests.iter_mut().filter(|test| test.id == case.id);
+        tests.for_each(|test| test.state = State::TimedOut);
     }
     let mut report = TestReport {
         kind: TestsKind::Tests,
@@ -247,9 +235,7 @@ pub fn test_report(
                 .to_owned()
         });
     }
-    let explained = !report.run_errors.is_empty()
-        || !report.file_errors.is_empty()
-        || !report.failures.is_empty();
+    let explained = !has_no_fault(&report);
     let needs_words = match status {
         TestStatus::Passed
         | TestStatus::Incomplete
@@ -264,21 +250,21 @@ pub fn test_report(
             .then(|| format!("the runner ended with {}; its last output", ending.words()));
         report.run_errors.push(RunError {
             class,
-            message: results.remarks,
-            stack: Vec::new(),
+            ..RunError::new(results.remarks)
         });
     }
     report
 }
 
+fn has_no_fault(report: &TestReport) -> bool {
+    report.failures.is_empty() && report.file_errors.is_empty() && report.run_errors.is_empty()
+}
+
 /// Returns true if the test was only ended at the timeout: the server then asks all processes of a
 /// run to end.
 fn was_asked_to_end(case: &Case) -> bool {
-    case.state == State::Crashed
-        && case
-            .errors
-            .iter()
-            .any(|error| error.message.contains("(SIGTERM)"))
+    let is_told = |error: &TestError| error.message.contains("(SIGTERM)");
+    case.state == State::Crashed && case.errors.iter().any(is_told)
 }
 
 /// Shortens the failures to the details in their text; adds the number of omitted bytes to
@@ -286,32 +272,24 @@ fn was_asked_to_end(case: &Case) -> bool {
 pub fn shortened(mut report: TestReport) -> TestReport {
     let mut left_out = 0;
     let mut cut = |text: &mut String| {
-        let end = text
-            .split_inclusive('\n')
-            .take(MAX_TOLD_LINES)
-            .map(str::len)
-            .sum::<usize>();
+        let lines = text.split_inclusive('\n').take(MAX_TOLD_LINES);
+        let end = lines.map(str::len).sum::<usize>();
         left_out += (text.len() - end) as u64;
         text.truncate(end);
     };
     for case in &mut report.failures {
-        [&mut case.stdout, &mut case.stderr]
-            .into_iter()
-            .flatten()
-            .for_each(&mut cut);
+        let outputs = [&mut case.stdout, &mut case.stderr];
+        outputs.into_iter().flatten().for_each(&mut cut);
         for error in &mut case.errors {
             cut(&mut error.message);
-            [&mut error.expected, &mut error.actual, &mut error.diff]
-                .into_iter()
-                .flatten()
-                .for_each(&mut cut);
+            let values = [&mut error.expected, &mut error.actual, &mut error.diff];
+            values.into_iter().flatten().for_each(&mut cut);
             error.stack.truncate(frames_to_show(&error.stack));
         }
     }
-    report
-        .file_errors
-        .iter_mut()
-        .for_each(|error| cut(&mut error.message));
+    for error in &mut report.file_errors {
+        cut(&mut error.message);
+    }
     for error in &mut report.run_errors {
         cut(&mut error.message);
         error.stack.truncate(frames_to_show(&error.stack));
@@ -353,8 +331,7 @@ fn hint(
                 (true, false) => "the files and the filter",
                 (false, false) => "the named files",
                 (false, true) => {
-                    "the directories and file names that the runner searches for \
-                    tests"
+                    "the directories and file names that the runner searches for tests"
                 }
             };
             format!("no test was found: check {asked}")
@@ -386,12 +363,7 @@ fn hint(
                 ending.words()
             )
         }
-        TestStatus::Failed
-            if !report.has_no_report
-                && report.failures.is_empty()
-                && report.file_errors.is_empty()
-                && report.run_errors.is_empty() =>
-        {
+        TestStatus::Failed if !report.has_no_report && has_no_fault(report) => {
             "every test passed, but the runner failed: read its output (a coverage threshold, an \
              open handle)"
                 .to_owned()
@@ -459,10 +431,7 @@ pub fn diagnostics(
         && shown.is_empty()
         && !checked.remarks.trim().is_empty()
     {
-        shown.push(super::model::Diagnostic::new(
-            Severity::Error,
-            checked.remarks,
-        ));
+        shown.push(Diagnostic::new(Severity::Error, checked.remarks));
     }
     Diagnostics {
         kind: DiagnosticsKind::Diagnostics,
@@ -494,7 +463,7 @@ fn truncate_list<T>(list: &mut Vec<T>, max: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Diagnostic, Summary, TestError};
+    use crate::model::Summary;
     use crate::runners::{AnyCommand, CargoTest, Go, Jest, Nextest, Pytest, Vitest};
 
     fn results(summary: Summary) -> TestResults {

@@ -12,13 +12,8 @@ const LEAF_KINDS: [&str; 3] = ["bench", "example", "test"];
 pub(crate) struct CargoCheck;
 
 impl ProjectTool for CargoCheck {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "cargo",
-            title: "cargo check",
-            language: Some(Language::Rust),
-            origin: ProgramOrigin::Path("cargo"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::Rust, "cargo", "cargo check", "cargo")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

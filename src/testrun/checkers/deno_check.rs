@@ -7,13 +7,8 @@ use crate::prelude::*;
 pub(crate) struct DenoCheck;
 
 impl ProjectTool for DenoCheck {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "deno",
-            title: "deno check",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Path("deno"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::JavaScript, "deno", "deno check", "deno")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -6,13 +6,8 @@ use crate::prelude::*;
 pub(crate) struct DotnetBuild;
 
 impl ProjectTool for DotnetBuild {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "dotnet",
-            title: "dotnet build",
-            language: Some(Language::DotNet),
-            origin: ProgramOrigin::Path("dotnet"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::DotNet, "dotnet", "dotnet build", "dotnet")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -5,13 +5,12 @@ use crate::prelude::*;
 pub(crate) struct Eslint;
 
 impl ProjectTool for Eslint {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "eslint",
-            title: "ESLint 8 and newer (only with `checker: \"eslint\"`)",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Node("eslint", "eslint"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::node(
+            "eslint",
+            "ESLint 8 and newer (only with `checker: \"eslint\"`)",
+            "eslint",
+        )
     }
 }
 

@@ -6,13 +6,8 @@ use crate::prelude::*;
 pub(crate) struct GoVet;
 
 impl ProjectTool for GoVet {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "go",
-            title: "go vet",
-            language: Some(Language::Go),
-            origin: ProgramOrigin::Path("go"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::Go, "go", "go vet", "go")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

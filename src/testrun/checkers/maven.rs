@@ -5,13 +5,8 @@ use crate::prelude::*;
 pub(crate) struct MavenCompile;
 
 impl ProjectTool for MavenCompile {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "maven",
-            title: "mvn test-compile",
-            language: Some(Language::Java),
-            origin: ProgramOrigin::Wrapped(&jvm::MAVEN),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::wrapped("maven", "mvn test-compile", &jvm::MAVEN)
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

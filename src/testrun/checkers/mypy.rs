@@ -20,13 +20,8 @@ const OUTPUT: &str = "--output=json";
 pub(crate) struct Mypy;
 
 impl ProjectTool for Mypy {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "mypy",
-            title: "mypy",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Python("mypy"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::python("mypy", "mypy")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -5,13 +5,8 @@ use crate::prelude::*;
 pub(crate) struct Pyrefly;
 
 impl ProjectTool for Pyrefly {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "pyrefly",
-            title: "pyrefly",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Python("pyrefly"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::python("pyrefly", "pyrefly")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -7,13 +7,8 @@ use crate::prelude::*;
 pub(crate) struct Pyright;
 
 impl ProjectTool for Pyright {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "pyright",
-            title: "pyright",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Path("pyright"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::Python, "pyright", "pyright", "pyright")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -5,13 +5,8 @@ use crate::prelude::*;
 pub(crate) struct Ruff;
 
 impl ProjectTool for Ruff {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "ruff",
-            title: "Ruff (only with `checker: \"ruff\"`)",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Python("ruff"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::python("ruff", "Ruff (only with `checker: \"ruff\"`)")
     }
 }
 

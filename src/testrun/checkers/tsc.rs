@@ -11,13 +11,8 @@ use crate::reports::results;
 pub(crate) struct Tsc;
 
 impl ProjectTool for Tsc {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "tsc",
-            title: "tsc 5 to 7, vue-tsc",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Node("typescript", "tsc"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::node("tsc", "tsc 5 to 7, vue-tsc", "typescript")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

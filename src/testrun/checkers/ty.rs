@@ -6,13 +6,8 @@ use crate::prelude::*;
 pub(crate) struct Ty;
 
 impl ProjectTool for Ty {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "ty",
-            title: "ty",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Python("ty"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::python("ty", "ty")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

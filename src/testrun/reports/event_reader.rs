@@ -271,11 +271,8 @@ impl EventReader<'_> {
 
     fn add_case(&mut self, test: &NamedTest, result: &TestResult) {
         let collector = &mut self.collector;
-        let mut case = Case::new(
-            collector.name(&test.id),
-            collector.name(&test.name),
-            result.state,
-        );
+        let [id, name] = [&test.id, &test.name].map(|name| collector.name(name));
+        let mut case = Case::new(id, name, result.state);
         let source = collector.class_file(&test.source);
         case.file = Some(collector.path(source.unwrap_or(&test.source)));
         (case.line, case.column) = (result.line, result.column);
@@ -288,8 +285,8 @@ impl EventReader<'_> {
         let attachments = result.attachments.iter().take(MAX_LEFT_OUT);
         case.attachments = attachments.map(|path| collector.path(path)).collect();
         for error in &result.errors {
-            case.errors
-                .extend((self.style.test_errors)(collector, error));
+            let errors = (self.style.test_errors)(collector, error);
+            case.errors.extend(errors);
         }
         collector.add(case);
     }
@@ -413,42 +410,40 @@ impl EventReader<'_> {
     }
 
     fn report_exclusions(&mut self) {
-        let Exclusions {
-            options,
-            is_filtered,
-            dropped,
-            ignored,
-            count,
-            emptied,
-            skipped,
-        } = std::mem::take(&mut self.exclusions);
-        let told = emptied.iter().chain(&skipped).chain(&ignored);
+        let excluded = std::mem::take(&mut self.exclusions);
+        let (is_filtered, ignored) = (excluded.is_filtered, &excluded.ignored);
+        let told = excluded
+            .emptied
+            .iter()
+            .chain(&excluded.skipped)
+            .chain(ignored);
         self.collector.results.told = told.map(|path| self.collector.path(path)).collect();
         // A caller with a filter expects deselected tests. Tests that the project deselects did not
         // run.
         if is_filtered {
-            for file in &emptied {
+            for file in &excluded.emptied {
                 self.collector.add_file(file);
             }
         }
 
-        self.collector.add_left_out(self.style.excluding, &options);
+        self.collector
+            .add_left_out(self.style.excluding, &excluded.options);
         let deselected = self.collector.results.deselected;
         let left_out = &mut self.collector.results.left_out;
         if deselected > 0 && !is_filtered {
             left_out.push(format!("{} deselected", tests_were(deselected)));
         }
-        if dropped > 0 {
+        if excluded.dropped > 0 {
             left_out.push(format!(
                 "{} collected, then removed by conftest.py or a plugin",
-                tests_were(dropped)
+                tests_were(excluded.dropped)
             ));
         }
-        let lead = match count.saturating_sub(ignored.len() as u64) {
+        let lead = match excluded.count.saturating_sub(ignored.len() as u64) {
             0 => "not searched".to_owned(),
             more => format!("not searched, with {more} more"),
         };
-        self.collector.add_left_out(&lead, &ignored);
+        self.collector.add_left_out(&lead, ignored);
     }
 }
 
@@ -496,11 +491,12 @@ fn file_key(file: &TestFile, root: &str) -> String {
 
 /// Returns `1 test was` or `2 tests were`.
 fn tests_were(count: u64) -> String {
-    if count == 1 {
-        "1 test was".to_owned()
+    let [noun, verb] = if count == 1 {
+        ["test", "was"]
     } else {
-        format!("{count} tests were")
-    }
+        ["tests", "were"]
+    };
+    format!("{count} {noun} {verb}")
 }
 
 /// Returns an error and the related ones, from their fields.

@@ -7,13 +7,8 @@ use crate::prelude::*;
 pub(crate) struct Bun;
 
 impl ProjectTool for Bun {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "bun",
-            title: "Bun 1.3 and newer",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Path("bun"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::JavaScript, "bun", "Bun 1.3 and newer", "bun")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -9,13 +9,8 @@ use crate::project::cargo::own_harness;
 pub(crate) struct CargoTest;
 
 impl ProjectTool for CargoTest {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: cargo::NAME,
-            title: "cargo test",
-            language: Some(Language::Rust),
-            origin: ProgramOrigin::Path("cargo"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::Rust, cargo::NAME, "cargo test", "cargo")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

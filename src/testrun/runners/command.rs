@@ -6,12 +6,12 @@ use crate::prelude::*;
 pub(crate) struct AnyCommand;
 
 impl ProjectTool for AnyCommand {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
+    fn about(&self) -> ToolDescription {
+        ToolDescription {
             name: "command",
             title: "any `command`; JUnit XML, TAP or trx gives counts and places",
             language: None,
-            origin: ProgramOrigin::Path("sh"),
+            origin: crate::tool::ProgramOrigin::Path("sh"),
         }
     }
 }

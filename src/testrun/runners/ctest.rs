@@ -17,13 +17,13 @@ const SCRIPT: &str = "ctest --version; build=$1 part=$2; shift 2; \
     cd \"$build/$part\" && exec ctest \"$@\"";
 
 impl ProjectTool for Ctest {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "ctest",
-            title: "CTest (CMake 3.21 and newer)",
-            language: Some(Language::Cpp),
-            origin: ProgramOrigin::Path("ctest"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(
+            Language::Cpp,
+            "ctest",
+            "CTest (CMake 3.21 and newer)",
+            "ctest",
+        )
     }
 
     /// The project's top directory enables testing; those below it only add tests.

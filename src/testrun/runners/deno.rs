@@ -7,13 +7,8 @@ use crate::prelude::*;
 pub(crate) struct Deno;
 
 impl ProjectTool for Deno {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "deno",
-            title: "Deno 2",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Path("deno"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::JavaScript, "deno", "Deno 2", "deno")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

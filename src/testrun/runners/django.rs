@@ -7,13 +7,8 @@ use crate::prelude::*;
 pub(crate) struct Django;
 
 impl ProjectTool for Django {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "django",
-            title: "Django's test command",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Python("django"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::python("django", "Django's test command")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

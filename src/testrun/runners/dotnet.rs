@@ -9,13 +9,8 @@ use crate::prelude::*;
 pub(crate) struct Dotnet;
 
 impl ProjectTool for Dotnet {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "dotnet",
-            title: "dotnet test (VSTest)",
-            language: Some(Language::DotNet),
-            origin: ProgramOrigin::Path("dotnet"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::DotNet, "dotnet", "dotnet test (VSTest)", "dotnet")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

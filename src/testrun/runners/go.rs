@@ -13,13 +13,8 @@ use crate::prelude::*;
 pub(crate) struct Go;
 
 impl ProjectTool for Go {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "go",
-            title: "go test",
-            language: Some(Language::Go),
-            origin: ProgramOrigin::Path("go"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::Go, "go", "go test", "go")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

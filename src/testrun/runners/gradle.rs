@@ -12,13 +12,8 @@ const REPORTER: Reporter = Reporter {
 pub(crate) struct Gradle;
 
 impl ProjectTool for Gradle {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "gradle",
-            title: "Gradle 4 and newer",
-            language: Some(Language::Java),
-            origin: ProgramOrigin::Wrapped(&jvm::GRADLE),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::wrapped("gradle", "Gradle 4 and newer", &jvm::GRADLE)
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -12,13 +12,8 @@ const REPORTER: Reporter = Reporter {
 pub(crate) struct Jest;
 
 impl ProjectTool for Jest {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "jest",
-            title: "Jest",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Node("jest", "jest"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::node("jest", "Jest", "jest")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -8,13 +8,8 @@ use crate::prelude::*;
 pub(crate) struct Maven;
 
 impl ProjectTool for Maven {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "maven",
-            title: "Maven 3 and newer",
-            language: Some(Language::Java),
-            origin: ProgramOrigin::Wrapped(&jvm::MAVEN),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::wrapped("maven", "Maven 3 and newer", &jvm::MAVEN)
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -17,13 +17,8 @@ const CONFIG: &str = "replay-mocharc.cjs";
 pub(crate) struct Mocha;
 
 impl ProjectTool for Mocha {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "mocha",
-            title: "Mocha 8 and newer",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Node("mocha", "mocha"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::node("mocha", "Mocha 8 and newer", "mocha")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -12,13 +12,13 @@ const METADATA_FAILED: i32 = 102;
 pub(crate) struct Nextest;
 
 impl ProjectTool for Nextest {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "nextest",
-            title: "cargo-nextest where it is installed",
-            language: Some(Language::Rust),
-            origin: ProgramOrigin::Path("cargo"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(
+            Language::Rust,
+            "nextest",
+            "cargo-nextest where it is installed",
+            "cargo",
+        )
     }
 }
 

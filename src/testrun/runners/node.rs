@@ -14,13 +14,13 @@ const EXIT: &str = "replay-exit.cjs";
 pub(crate) struct Node;
 
 impl ProjectTool for Node {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "node",
-            title: "node:test of Node 18 and newer",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Path("node"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(
+            Language::JavaScript,
+            "node",
+            "node:test of Node 18 and newer",
+            "node",
+        )
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

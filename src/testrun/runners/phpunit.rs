@@ -12,13 +12,8 @@ const PACKAGE: &str = "\"phpunit/phpunit\"";
 const PROGRAMS: [&str; 2] = ["vendor/bin/phpunit", "bin/phpunit"];
 
 impl ProjectTool for Phpunit {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "phpunit",
-            title: "PHPUnit 9 and newer",
-            language: Some(Language::Php),
-            origin: ProgramOrigin::Path("phpunit"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::Php, "phpunit", "PHPUnit 9 and newer", "phpunit")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -14,13 +14,8 @@ const REPORTER: Reporter = Reporter {
 pub(crate) struct Playwright;
 
 impl ProjectTool for Playwright {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "playwright",
-            title: "Playwright Test",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Node("@playwright/test", "playwright"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::node("playwright", "Playwright Test", "@playwright/test")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

@@ -16,13 +16,8 @@ const PLUGIN: Reporter = Reporter {
 pub(crate) struct Pytest;
 
 impl ProjectTool for Pytest {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "pytest",
-            title: "pytest 6 and newer",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Python("pytest"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::python("pytest", "pytest 6 and newer")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

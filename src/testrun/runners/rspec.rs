@@ -17,13 +17,8 @@ const STYLE: EventStyle = EventStyle {
 pub(crate) struct Rspec;
 
 impl ProjectTool for Rspec {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "rspec",
-            title: "RSpec 3.8 and newer",
-            language: Some(Language::Ruby),
-            origin: ProgramOrigin::Path("rspec"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::on_path(Language::Ruby, "rspec", "RSpec 3.8 and newer", "rspec")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

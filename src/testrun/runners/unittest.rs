@@ -32,13 +32,8 @@ const DISCOVERY: [[&str; 2]; 3] = [
 pub(crate) struct Unittest;
 
 impl ProjectTool for Unittest {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "unittest",
-            title: "unittest",
-            language: Some(Language::Python),
-            origin: ProgramOrigin::Python("unittest"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::python("unittest", "unittest")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {

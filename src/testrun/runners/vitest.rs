@@ -17,13 +17,8 @@ const REPORTER: Reporter = Reporter {
 pub(crate) struct Vitest;
 
 impl ProjectTool for Vitest {
-    fn about(&self) -> &'static ToolDescription {
-        &ToolDescription {
-            name: "vitest",
-            title: "Vitest 3 to 5",
-            language: Some(Language::JavaScript),
-            origin: ProgramOrigin::Node("vitest", "vitest"),
-        }
+    fn about(&self) -> ToolDescription {
+        ToolDescription::node("vitest", "Vitest 3 to 5", "vitest")
     }
 
     fn sign(&self, level: &ProjectLevel<'_>) -> Sign {
