@@ -56,15 +56,36 @@ pub struct AffectedTests {
     pub unknown: Vec<PathBuf>,
 }
 
+/// Tests affected by one changed file.
+pub enum FileEffect {
+    Target(NamedPath),
+    /// Glob for tests named after the file.
+    Glob(String),
+    Unknown,
+}
+
+impl FileEffect {
+    /// Creates the effect of tests in this whole file or directory.
+    pub fn whole(path: &Path, is_dir: bool) -> Self {
+        Self::Target(NamedPath::whole(path.to_path_buf(), is_dir))
+    }
+}
+
 impl GitChanges {
-    /// Returns the changed files of the project, deleted ones first, each with `true` if it exists.
-    pub fn of<'a>(&'a self, project: &'a Path) -> impl Iterator<Item = (&'a PathBuf, bool)> {
-        let all = self
-            .gone
-            .iter()
-            .map(|file| (file, false))
-            .chain(self.files.iter().map(|file| (file, true)));
-        all.filter(move |(file, _)| file.starts_with(project))
+    /// Returns the effects (`of`) of the project's changed files, deleted ones first. `of` also gets
+    /// `true` if the file exists.
+    pub fn effects(&self, project: &Path, of: impl Fn(&Path, bool) -> FileEffect) -> AffectedTests {
+        let gone = self.gone.iter().map(|file| (file, false));
+        let all = gone.chain(self.files.iter().map(|file| (file, true)));
+        let mut affected = AffectedTests::default();
+        for (file, is_there) in all.filter(|(file, _)| file.starts_with(project)) {
+            match of(file, is_there) {
+                FileEffect::Target(target) => drop(affected.targets.insert(target)),
+                FileEffect::Glob(glob) => affected.globs.push((glob, file.clone())),
+                FileEffect::Unknown => affected.unknown.push(file.clone()),
+            }
+        }
+        affected
     }
 
     /// Returns the tests of a language among the changed files, and the globs (`tests_of`) for the
@@ -75,37 +96,28 @@ impl GitChanges {
         language: Language,
         tests_of: impl Fn(&Path) -> Option<String>,
     ) -> AffectedTests {
-        let mut affected = AffectedTests::default();
-        for (file, is_there) in self.of(project) {
+        self.effects(project, |file, is_there| {
             if is_there && language.is_test_name(file) {
-                affected
-                    .targets
-                    .insert(NamedPath::whole(file.clone(), false));
-            } else if let Some(glob) = tests_of(file) {
-                affected.globs.push((glob, file.clone()));
+                FileEffect::whole(file, false)
             } else {
-                affected.unknown.push(file.clone());
+                tests_of(file).map_or(FileEffect::Unknown, FileEffect::Glob)
             }
-        }
-        affected
+        })
     }
 
     /// Returns the packages of the files for which `is_source` returns true.
     pub fn packages(&self, project: &Path, is_source: impl Fn(&Path) -> bool) -> AffectedTests {
-        let mut affected = AffectedTests {
-            by_package: true,
-            ..AffectedTests::default()
-        };
-        for (file, is_there) in self.of(project) {
+        let affected = self.effects(project, |file, is_there| {
             if is_there && is_source(file) {
-                affected
-                    .targets
-                    .insert(NamedPath::whole(file.clone(), false));
+                FileEffect::whole(file, false)
             } else {
-                affected.unknown.push(file.clone());
+                FileEffect::Unknown
             }
+        });
+        AffectedTests {
+            by_package: true,
+            ..affected
         }
-        affected
     }
 }
 

@@ -369,9 +369,11 @@ fn build_outcome(
     let scope = scope_of(selection, request, root);
     let mut report =
         verdict::test_report(runner, info, scope, results, missed, ending, request.all);
-    use TestStatus::{ConfigError, MissingTool, NoTests};
     // Unreached tests are still unreached.
-    if !matches!(report.status, MissingTool | ConfigError | NoTests) {
+    if !matches!(
+        report.status,
+        TestStatus::MissingTool | TestStatus::ConfigError | TestStatus::NoTests
+    ) {
         context.history.remember(root, runner.id(), failed, cut);
     }
     report.log_uri = Some(log.uri.clone());
@@ -474,36 +476,16 @@ fn missing_tool(
         let npx = if is_there { "" } else { "npx --yes " };
         context.install_hint(&format!("{npx}{}", missing.install), "")
     });
-    let ending = ProcessEnding {
-        missing: true,
-        ..ProcessEnding::default()
-    };
-    empty(choice, project, ending, &missing.what, Some(hint), request)
-}
-
-fn nothing(
-    choice: &RunnerChoice,
-    project: &Checked<Read>,
-    why: &str,
-    request: &RunRequest<'_>,
-) -> RunOutcome<TestReport> {
-    let ending = ProcessEnding {
-        exit_code: Some(0),
-        ..ProcessEnding::default()
-    };
-    let mut ran = empty(choice, project, ending, why, None, request);
-    ran.report.status = TestStatus::NoTests;
-    ran.report.exit_code = None;
+    let mut ran = nothing(choice, project, &missing.what, request);
+    (ran.report.status, ran.report.hint) = (TestStatus::MissingTool, Some(hint));
     ran
 }
 
 /// Returns the outcome for a request without tests to run.
-fn empty(
+fn nothing(
     choice: &RunnerChoice,
     project: &Checked<Read>,
-    ending: ProcessEnding,
     why: &str,
-    hint: Option<String>,
     request: &RunRequest<'_>,
 ) -> RunOutcome<TestReport> {
     let cwd = project.display_path().to_string_lossy().into_owned();
@@ -521,10 +503,10 @@ fn empty(
         scope,
         TestResults::default(),
         Vec::new(),
-        ending,
+        ProcessEnding::default(),
         false,
     );
-    report.hint = hint;
+    (report.status, report.hint) = (TestStatus::NoTests, None);
     report.left_out.clone_from(&choice.left_out);
     RunOutcome {
         report,

@@ -45,40 +45,7 @@ pub(crate) fn scope(
         )));
     }
     if request.rerun_failed {
-        let known = context
-            .history
-            .failed(project.display_path(), chosen.runner.id())
-            .ok_or_else(|| {
-                let (runner, dir) = (chosen.runner.name(), project.display_path().display());
-                TestrunError::arguments(format!(
-                    "`rerunFailed` needs an earlier run: {runner} has not run in `{dir}` since the \
-                 server was started"
-                ))
-            })?;
-        if let (true, Some(cut)) = (
-            known.is_empty(),
-            context
-                .history
-                .cut(project.display_path(), chosen.runner.id()),
-        ) {
-            return Ok(Err(format!(
-                "no failed test is known; but there are {}: run them without `rerunFailed`",
-                cut.describe()
-            )));
-        }
-        if known.is_empty() {
-            return Ok(Err(format!(
-                "nothing to run again: every test that failed with {} in `{}` since the start of \
-                 the server has passed since, or was removed",
-                chosen.runner.name(),
-                project.display_path().display()
-            )));
-        }
-        chosen.notes.push(format!(
-            "only tests that failed and have not passed since: {}",
-            known.len()
-        ));
-        return Ok(Ok(TestSelection::Failed(known.to_vec())));
+        return failed_tests(context, chosen, project);
     }
     if request.changed {
         return changed_tests(context, chosen, project);
@@ -110,6 +77,41 @@ pub(crate) fn scope(
         )])));
     }
     Ok(Ok(whole(context, chosen, project)))
+}
+
+fn failed_tests(
+    context: &RunContext<'_>,
+    chosen: &mut RunnerChoice,
+    project: &Checked<Read>,
+) -> Result<SelectionResult, TestrunError> {
+    let (dir, runner) = (project.display_path(), chosen.runner.id());
+    let Some(known) = context.history.failed(dir, runner) else {
+        return Err(TestrunError::arguments(format!(
+            "`rerunFailed` needs an earlier run: {} has not run in `{}` since the server was started",
+            runner.0,
+            dir.display()
+        )));
+    };
+    if known.is_empty() {
+        let cut = context.history.cut(dir, runner);
+        return Ok(Err(match cut {
+            Some(cut) => format!(
+                "no failed test is known; but there are {}: run them without `rerunFailed`",
+                cut.describe()
+            ),
+            None => format!(
+                "nothing to run again: every test that failed with {} in `{}` since the start of \
+                 the server has passed since, or was removed",
+                runner.0,
+                dir.display()
+            ),
+        }));
+    }
+    let count = known.len();
+    chosen.notes.push(format!(
+        "only tests that failed and have not passed since: {count}"
+    ));
+    Ok(Ok(TestSelection::Failed(known.to_vec())))
 }
 
 /// Returns the selection of all tests in a project.

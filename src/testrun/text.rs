@@ -100,12 +100,7 @@ fn heading(text: &mut String, report: &TestReport) {
         Some(words) => vec![words],
         None => told.into_iter().chain(faults).collect(),
     };
-    let version = report
-        .runner
-        .version
-        .as_deref()
-        .map(|version| format!(" {version}"))
-        .unwrap_or_default();
+    let version = after_blank(report.runner.version.as_ref());
     let name = report.runner.name.0;
     let less = if report.left_out.is_empty() {
         ""
@@ -321,12 +316,7 @@ pub fn diagnostics(report: &Diagnostics) -> String {
         CheckStatus::MissingTool => "MISSING TOOL",
         CheckStatus::TimedOut => "TIMED OUT",
     };
-    let version = report
-        .tool
-        .version
-        .as_deref()
-        .map(|version| format!(" {version}"))
-        .unwrap_or_default();
+    let version = after_blank(report.tool.version.as_ref());
     let _ = write!(
         text,
         "{status}: {}, {}",
@@ -367,22 +357,10 @@ pub fn diagnostics(report: &Diagnostics) -> String {
 
 /// Writes `src/a.ts:3:7 error TS2322: message`.
 fn diagnostic(text: &mut String, diagnostic: &Diagnostic) {
-    if diagnostic.file.is_some() {
-        let _ = write!(
-            text,
-            "{} ",
-            place(
-                diagnostic.file.as_deref(),
-                diagnostic.line,
-                diagnostic.column
-            )
-        );
+    if let file @ Some(_) = diagnostic.file.as_deref() {
+        let _ = write!(text, "{} ", place(file, diagnostic.line, diagnostic.column));
     }
-    let code = diagnostic
-        .code
-        .as_deref()
-        .map(|code| format!(" {code}"))
-        .unwrap_or_default();
+    let code = after_blank(diagnostic.code.as_ref());
     let mut lines = diagnostic.message.lines();
     let _ = writeln!(
         text,
@@ -421,6 +399,10 @@ fn wire_name(value: impl Serialize) -> String {
         .ok()
         .and_then(|value| value.as_str().map(str::to_owned))
         .unwrap_or_default()
+}
+
+fn after_blank(word: Option<&String>) -> String {
+    word.map(|word| format!(" {word}")).unwrap_or_default()
 }
 
 fn counted(count: u64, noun: &str) -> String {

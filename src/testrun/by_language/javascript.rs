@@ -7,7 +7,7 @@ use replay_base::text::escape::show;
 use replay_base::text::glob::is_glob;
 use serde_json::Value;
 
-use crate::changes::{AffectedTests, GitChanges};
+use crate::changes::{AffectedTests, FileEffect, GitChanges};
 use crate::command::{PathStyle, RunInputs, RunPlan, any_of, escape_regex, paths, safe};
 use crate::context::RunContext;
 use crate::model::Phase;
@@ -26,8 +26,8 @@ use crate::selection::{FailedTest, TestSelection};
 /// Reading of the events of reporters that give errors in parts.
 pub(crate) const STYLE: EventStyle = EventStyle {
     excluding: "the project's configuration",
-    test_errors: event_reader::test_errors,
     file_error,
+    ..event_reader::STYLE
 };
 
 /// Returns a plan with the options of the test script. Options of the run follow them: the last of
@@ -184,33 +184,29 @@ pub(crate) fn tests_by_ending(stem: &str) -> String {
 
 /// Returns the tests that changes affect, by their names.
 pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
-    let mut affected = AffectedTests::default();
-    for (file, is_there) in changes.of(project) {
+    const TEST_DIRS: [&str; 4] = ["test", "tests", "spec", "__tests__"];
+    changes.effects(project, |file, is_there| {
         let is_source = Language::JavaScript.is_source(file);
         let below = file.strip_prefix(project).unwrap_or(file);
-        let is_in_tests = below.iter().any(|part| {
-            ["test", "tests", "spec", "__tests__"]
-                .iter()
-                .any(|dir| part == *dir)
-        });
+        let is_in_tests = below
+            .iter()
+            .any(|part| TEST_DIRS.iter().any(|dir| part == *dir));
         let stem = file.file_stem().and_then(|stem| stem.to_str());
         if is_there && is_source && (is_in_tests || Language::JavaScript.is_test_name(file)) {
-            affected.targets.insert(NamedPath {
+            FileEffect::Target(NamedPath {
                 // It may be a helper.
                 is_matched: true,
-                ..NamedPath::whole(file.clone(), false)
-            });
+                ..NamedPath::whole(file.to_path_buf(), false)
+            })
         } else if let Some(stem) = stem.filter(|stem| is_source && !is_glob(stem)) {
             let names = format!("{{{stem}{{.,-,_}}{{test,spec}},test-{stem}}}.*");
-            affected.globs.push((
-                format!("{{**/{names},{{**/,}}{{test,tests,spec}}/**/{stem}.*}}"),
-                file.clone(),
-            ));
+            FileEffect::Glob(format!(
+                "{{**/{names},{{**/,}}{{test,tests,spec}}/**/{stem}.*}}"
+            ))
         } else {
-            affected.unknown.push(file.clone());
+            FileEffect::Unknown
         }
-    }
-    affected
+    })
 }
 
 /// Returns an error of a file, or of a suite's hook in it.
@@ -248,13 +244,7 @@ pub(crate) fn add_load_error(collector: &mut ResultCollector<'_>, sources: &Sour
         is_own(file).then(|| (file.to_owned(), number.parse().ok()))
     });
     let frame = || {
-        let frames = text
-            .lines()
-            .find(|line| line.trim_start().starts_with("at "));
-        let from = frames
-            .and_then(|line| text.find(line))
-            .unwrap_or(text.len());
-        let frames = stack::split_trace(&text[from..]).1;
+        let (_, frames) = stack::split_trace(&text);
         let own = frames.into_iter().find(|frame| is_own(&frame.file))?;
         Some((own.file, own.line))
     };

@@ -7,7 +7,7 @@ use replay_base::cancel::Bound;
 use replay_base::limits::MAX_RERUN_TESTS;
 use replay_base::text::glob::escape;
 
-use crate::changes::{AffectedTests, GitChanges};
+use crate::changes::{AffectedTests, FileEffect, GitChanges};
 use crate::command::{PathStyle, Reporter, RunInputs, RunPlan, paths, safe};
 use crate::completeness_input::{Evidence, not_collected};
 use crate::project::files::NamedPath;
@@ -56,24 +56,15 @@ pub(crate) fn targets(wanted: &RunInputs<'_>) -> Vec<String> {
 
 /// Returns the tests that changes affect, by name and directory.
 pub(crate) fn affected(project: &Path, changes: &GitChanges) -> AffectedTests {
-    let mut affected = AffectedTests::default();
-    for (file, is_there) in changes.of(project) {
+    changes.effects(project, |file, is_there| {
         if is_there && file.ends_with("conftest.py") {
-            let dir = file.parent().unwrap_or(project);
-            affected
-                .targets
-                .insert(NamedPath::whole(dir.to_path_buf(), true));
+            FileEffect::whole(file.parent().unwrap_or(project), true)
         } else if is_there && Language::Python.is_test_name(file) {
-            affected
-                .targets
-                .insert(NamedPath::whole(file.clone(), false));
-        } else if let Some(glob) = named_after(file) {
-            affected.globs.push((glob, file.clone()));
+            FileEffect::whole(file, false)
         } else {
-            affected.unknown.push(file.clone());
+            named_after(file).map_or(FileEffect::Unknown, FileEffect::Glob)
         }
-    }
-    affected
+    })
 }
 
 /// Reads the events of a run, and what Python itself writes at a timeout or a crash.

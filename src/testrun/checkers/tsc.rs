@@ -59,10 +59,10 @@ impl Checker for Tsc {
                     last.message.push('\n');
                     last.message.push_str(&line);
                 }
-            } else if let Some(next) = diagnostic(&line) {
-                if let Some(whole) = last.replace(next) {
-                    found.add(whole);
-                }
+            } else if let Some(next) = diagnostic(&line)
+                && let Some(whole) = last.replace(next)
+            {
+                found.add(whole);
             }
         }
         if let Some(diagnostic) = last {

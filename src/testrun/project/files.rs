@@ -37,6 +37,12 @@ impl NamedPath {
         }
     }
 
+    /// Returns the directory itself, or that of the file.
+    pub fn dir(&self) -> &Path {
+        let parent = self.path.parent().filter(|_| !self.is_dir);
+        parent.unwrap_or(&self.path)
+    }
+
     /// Returns true if this includes all tests of another target.
     pub fn includes(&self, other: &Self) -> bool {
         let is_below = self.is_dir && other.path.starts_with(&self.path);
@@ -164,12 +170,11 @@ fn one(
             return Ok(found.into_iter().map(target).collect());
         }
     }
-    let dir = bases
-        .first()
+    let first = bases.first();
+    let dir = first
         .map(|base| base.display_path().to_path_buf())
         .unwrap_or_default();
-    let near = bases
-        .first()
+    let near = first
         .filter(|_| !is_glob(path))
         .and_then(|base| similar_path(call, base, path));
     Err(TestrunError::NoMatch {
@@ -204,12 +209,8 @@ fn similar_path(call: Call<'_>, base: &Checked<Read>, path: &str) -> Option<Stri
             .collect();
         let near = nearest(stem, stems.iter().map(String::as_str));
         if let Some(at) = near.and_then(|near| stems.iter().position(|stem| stem == near)) {
-            let file = found.get(at)?;
-            return file
-                .strip_prefix(base.display_path())
-                .ok()?
-                .to_str()
-                .map(str::to_owned);
+            let below = found.get(at)?.strip_prefix(base.display_path()).ok()?;
+            return below.to_str().map(str::to_owned);
         }
     }
     None

@@ -8,17 +8,9 @@ use super::files::NamedPath;
 /// Returns the packages of files and directories, as arguments for Go commands.
 pub(crate) fn packages(dir: &Path, targets: &[NamedPath]) -> Vec<String> {
     let package = |target: &NamedPath| {
-        let of = if target.is_dir {
-            &*target.path
-        } else {
-            target.path.parent().unwrap_or(&target.path)
-        };
-        let below = of
-            .strip_prefix(dir)
-            .unwrap_or(of)
-            .to_string_lossy()
-            .into_owned();
-        match (below.as_str(), target.is_dir) {
+        let of = target.dir();
+        let below = of.strip_prefix(dir).unwrap_or(of).to_string_lossy();
+        match (&*below, target.is_dir) {
             ("", true) => "./...".to_owned(),
             ("", false) => ".".to_owned(),
             (_, true) => format!("./{below}/..."),

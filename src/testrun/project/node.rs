@@ -9,6 +9,7 @@ use super::language::Language;
 use super::program::{MissingProgram, ToolProgram};
 use super::signs::{
     MAX_EXAMINED_NAMES, MAX_PROJECT_DEPTH, ProjectLevel, Sign, SignWeight, named, open_below,
+    stronger,
 };
 
 /// Returns the sign in `package.json` for a package that is also a program.
@@ -18,13 +19,7 @@ pub(crate) fn package_sign(level: &ProjectLevel<'_>, name: &str) -> Sign {
             .any(|word| word == name)
     };
     let sign = script_sign(level, name, &is_called);
-    if sign
-        .as_ref()
-        .is_some_and(|(weight, _)| *weight == SignWeight::Script)
-    {
-        return sign;
-    }
-    dependency_sign(level, name).or(sign)
+    stronger(dependency_sign(level, name), sign)
 }
 
 /// Returns the sign of a script in `package.json` that calls a program.
@@ -130,17 +125,11 @@ pub(crate) fn find(
         }
         let linked = modules.join(".bin").join(program);
         if let Some(path) = disk.true_path(&linked) {
-            let is_shell = disk.text(&linked).is_some_and(|text| {
-                text.lines()
-                    .next()
-                    .is_some_and(|first| first.starts_with("#!") && first.ends_with("sh"))
-            });
-            let argv = if is_shell {
-                vec![path]
-            } else {
-                vec!["node".to_owned(), path]
-            };
-            return Some((argv, None));
+            let text = disk.text(&linked).unwrap_or_default();
+            let first = text.lines().next().unwrap_or_default();
+            let is_shell = first.starts_with("#!") && first.ends_with("sh");
+            let node = (!is_shell).then(|| "node".to_owned());
+            return Some((node.into_iter().chain([path]).collect(), None));
         }
     }
     None
@@ -189,10 +178,11 @@ fn missing(disk: AllowedDisk<'_>, from: &Path, package: &str) -> MissingProgram 
             break;
         }
     }
+    let (install, add) = manager;
     let install = if listed {
-        manager.0.to_owned()
+        install.to_owned()
     } else {
-        format!("{} {package}", manager.1)
+        format!("{add} {package}")
     };
     MissingProgram {
         what: format!(

@@ -46,12 +46,10 @@ pub(crate) fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
         .filter(|dir| level.has(dir))
         .map(|dir| (*dir).to_owned());
     if let Some(dir) = usual.find(|dir| holds(dir)) {
-        let weight = if is_project(level) {
-            SignWeight::Named
-        } else {
-            SignWeight::Habit
-        };
-        return Some((weight, format!("{dir}/ holds tests of Python")));
+        return Some((
+            weight(is_project(level)),
+            format!("{dir}/ holds tests of Python"),
+        ));
     }
     if !is_project(level) {
         return None;
@@ -66,6 +64,14 @@ pub(crate) fn default_test_sign(level: &ProjectLevel<'_>) -> Sign {
     inside
         .find(|dir| holds(dir))
         .map(|dir| (SignWeight::Named, format!("{dir}/ holds tests of Python")))
+}
+
+fn weight(is_named: bool) -> SignWeight {
+    if is_named {
+        SignWeight::Named
+    } else {
+        SignWeight::Habit
+    }
 }
 
 /// Returns the sign of tests that use unittest's classes, and nothing of pytest.
@@ -106,12 +112,8 @@ pub(crate) fn unittest_sign(level: &ProjectLevel<'_>) -> Sign {
         }
     }
     let file = found?;
-    let weight = if file.contains('/') && is_project(level) {
-        SignWeight::Named
-    } else {
-        SignWeight::Habit
-    };
-    Some((weight, format!("{file} uses unittest")))
+    let is_named = file.contains('/') && is_project(level);
+    Some((weight(is_named), format!("{file} uses unittest")))
 }
 
 /// Returns the Python of the nearest virtual environment; `None` if there is none.

@@ -80,7 +80,7 @@ impl<'a> ProjectLevel<'a> {
 
     /// Returns the sign of a configuration file with this name prefix.
     pub fn sign_of_prefix(&self, start: &str) -> Sign {
-        self.starting(start).map(|name| named(name))
+        self.starting(start).map(named)
     }
 
     /// Returns the sign of a section in a file.

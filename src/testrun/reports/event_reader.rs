@@ -23,6 +23,16 @@ pub(crate) struct EventStyle {
     pub file_error: fn(root: &str, file: &str, &ReportedError) -> FileProblem,
 }
 
+/// Reading of events whose errors have fields of their own.
+pub(crate) const STYLE: EventStyle = EventStyle {
+    excluding: "options of the project",
+    test_errors,
+    file_error: |_, _, error| FileProblem {
+        message: error.text(),
+        place: None,
+    },
+};
+
 /// Error of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FileProblem {
@@ -534,15 +544,6 @@ mod tests {
 
     use super::*;
     use crate::model::State;
-
-    const STYLE: EventStyle = EventStyle {
-        excluding: "",
-        test_errors,
-        file_error: |_, _, error| FileProblem {
-            message: error.text(),
-            place: None,
-        },
-    };
 
     fn results(report: &str) -> TestResults {
         let sources = Sources {

@@ -33,7 +33,7 @@ impl XmlTag<'_> {
         let found = attributes.find(|attribute| attribute.key.as_ref() == name.as_bytes());
         let value = found.map(|found| String::from_utf8_lossy(&found.value).into_owned());
         let value = value.unwrap_or_default();
-        unescape(&value).map_or_else(|_| value.clone(), |value| value.into_owned())
+        unescape(&value).map_or_else(|_| value.clone(), std::borrow::Cow::into_owned)
     }
 }
 

@@ -52,14 +52,10 @@ impl Runner for Go {
             .take(MAX_TEST_FILES)
             .map(|dir| NamedPath::whole(dir, true))
             .collect();
-        (
-            if targets.is_empty() {
-                TestSelection::All
-            } else {
-                TestSelection::Targets(targets)
-            },
-            None,
-        )
+        if targets.is_empty() {
+            return (TestSelection::All, None);
+        }
+        (TestSelection::Targets(targets), None)
     }
 
     fn plan(&self, wanted: &RunInputs<'_>) -> Result<RunPlan, TestrunError> {
@@ -203,11 +199,7 @@ fn dir_of(evidence: &Evidence<'_>, package: &str) -> Option<PathBuf> {
 }
 
 fn has_run(evidence: &Evidence<'_>, target: &NamedPath, packages: &HashSet<&str>) -> bool {
-    let dir = if target.is_dir {
-        &*target.path
-    } else {
-        target.path.parent().unwrap_or(&target.path)
-    };
+    let dir = target.dir();
     let Ok(below) = dir.strip_prefix(evidence.project) else {
         return true;
     };

@@ -9,8 +9,8 @@ const FORMATTER: Reporter = Reporter {
 
 const STYLE: EventStyle = EventStyle {
     excluding: "the project's filters",
-    test_errors: event_reader::test_errors,
     file_error,
+    ..event_reader::STYLE
 };
 
 /// `RSpec` 3.8 and newer.

@@ -8,9 +8,8 @@ pub(super) const REPORTER: Reporter = Reporter {
 };
 
 const STYLE: EventStyle = EventStyle {
-    excluding: "options of the project",
-    test_errors: event_reader::test_errors,
     file_error,
+    ..event_reader::STYLE
 };
 
 /// Files whose commands may call discovery with options.

@@ -3,9 +3,8 @@
 use crate::prelude::*;
 
 const STYLE: EventStyle = EventStyle {
-    excluding: "options of the project",
-    test_errors: event_reader::test_errors,
     file_error,
+    ..event_reader::STYLE
 };
 
 pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
