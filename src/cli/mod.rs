@@ -107,6 +107,8 @@ pub enum Command {
     /// The exit status is 0 if commands can run behind walls, else 1.
     Doctor(Box<DoctorArgs>),
     /// Run one tool and print its answer; the exit status is 1 if the tool failed
+    ///
+    /// It is also 1 if `run_tests` does not end with `passed`, or `type_check` with `clean`.
     #[command(after_help = "Example: replay call grep_files directory=. regex='fn main' --allow .")]
     Call(Box<CallArgs>),
     /// List the tools

@@ -23,7 +23,8 @@ impl Outbox for DiscardOutbox {
     fn send(&self, _message: &[u8]) {}
 }
 
-/// Runs one tool and prints its result. The exit status is 1 if the tool failed.
+/// Runs one tool and prints its result. The exit status is 1 if the tool failed, or if its tests or
+/// its check did.
 pub(super) fn run(asked: &CallArgs) -> Result<ExitCode> {
     let config = Config::for_tool(&asked.options, &asked.tool)?;
     logging(config.log_level);
@@ -44,7 +45,7 @@ pub(super) fn run(asked: &CallArgs) -> Result<ExitCode> {
         }
     };
     Ok(status(match outcome {
-        Ok(Body::Tool(reply)) => !reply.is_error,
+        Ok(Body::Tool(reply)) => !reply.is_error && !reply.has_failed,
         Ok(Body::Raw(_) | Body::Line(_)) => true,
         Err(_) => false,
     }))

@@ -105,10 +105,11 @@ impl Tool for RunTests {
                 tell(context, elapsed, timeout, words);
             })
         })?;
-        let is_bad = matches!(
-            ran.report().status,
-            TestStatus::MissingTool | TestStatus::ConfigError
-        );
+        let bad = match ran.report().status {
+            TestStatus::Passed => None,
+            TestStatus::MissingTool | TestStatus::ConfigError => Some(BadResult::Program),
+            _ => Some(BadResult::Verdict),
+        };
         let text = text::tests(ran.report());
         let picture = screenshot(context, ran.report());
         let mut reply = ran.reply(context, &text, |report| {
@@ -119,10 +120,7 @@ impl Tool for RunTests {
             }
         });
         reply.content.extend(picture);
-        Ok(Reply {
-            bad: is_bad.then_some(BadResult::Program),
-            ..reply
-        })
+        Ok(Reply { bad, ..reply })
     }
 }
 

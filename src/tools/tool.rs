@@ -164,6 +164,8 @@ pub(crate) enum BadResult {
     Program,
     /// The tool did nothing of what it was asked.
     Tool,
+    /// Tests did not pass, or a check found errors. That is no error of the call.
+    Verdict,
 }
 
 /// Structured form of a reply.
@@ -400,7 +402,8 @@ impl<T: Tool> Callable for DeclaredTool<T> {
             once,
             structured,
             meta,
-            is_error: bad.is_some(),
+            is_error: matches!(bad, Some(BadResult::Program | BadResult::Tool)),
+            has_failed: bad.is_some(),
             has_exited: bad == Some(BadResult::Program),
             started,
             ..ToolReply::default()

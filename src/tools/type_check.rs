@@ -65,13 +65,14 @@ impl Tool for TypeCheck {
                 report(context, elapsed, timeout, words);
             })
         })?;
-        let is_bad = matches!(
-            ran.report().status,
-            CheckStatus::MissingTool | CheckStatus::ConfigError
-        );
+        let bad = match ran.report().status {
+            CheckStatus::Clean => None,
+            CheckStatus::MissingTool | CheckStatus::ConfigError => Some(BadResult::Program),
+            _ => Some(BadResult::Verdict),
+        };
         let text = text::diagnostics(ran.report());
         Ok(Reply {
-            bad: is_bad.then_some(BadResult::Program),
+            bad,
             ..ran.reply(context, &text, |report| report)
         })
     }

@@ -225,3 +225,33 @@ fn single_call_of_command_line_is_waited_for() {
         "{text}"
     );
 }
+
+#[test]
+fn call_exits_with_1_unless_tests_pass() {
+    let tree = Tree::new();
+    let allow = format!("{}:rw", tree.text("."));
+    let status = |tool: &str, arguments: Value| {
+        let arguments = arguments.to_string();
+        let flags = ["--sandbox", "off", "--json", "--allow", &allow];
+        let line = [&[REPLAY, "call"], &flags[..], &[tool, &arguments]].concat();
+        let ended = run(&tree, &line, |_| {});
+        let result: Value = serde_json::from_str(&ended.out).unwrap();
+        let of = |name: &str| result["structuredContent"][name].clone();
+        (ended.status, of("status"), result["isError"] == true)
+    };
+    let tests = |command: &str| status("run_tests", json!({"command": command}));
+    assert_eq!(tests("true"), (0, json!("passed"), false));
+    assert_eq!(tests("false"), (1, json!("failed"), false));
+    assert_eq!(tests("echo 1..0"), (1, json!("no_tests"), false));
+    tree.file("pyproject.toml", "[tool.ruff]\n");
+    let found = json!([{"code": "F401", "message": "unused", "filename": "a.py",
+        "location": {"row": 1, "column": 1}, "end_location": {"row": 1, "column": 2}}]);
+    let python = |found: &Value| {
+        let exit = i32::from(found[0].is_object());
+        let text = format!("#!/bin/sh\necho '{found}'\nexit {exit}\n");
+        tree.program(".venv/bin/python", text);
+        status("type_check", json!({"checker": "ruff"}))
+    };
+    assert_eq!(python(&found), (1, json!("errors"), false));
+    assert_eq!(python(&json!([])), (0, json!("clean"), false));
+}

@@ -123,6 +123,9 @@ pub struct ToolReply {
     pub meta: Vec<(&'static str, Value)>,
     /// `true` if the tool ran and failed in a way that the model should see.
     pub is_error: bool,
+    /// `true` if it failed, or if its tests or its check did, which is no error. For the exit
+    /// status of a single call.
+    pub has_failed: bool,
     /// `true` if it failed only since a program that it ran did.
     pub has_exited: bool,
     /// Parts of it that the client is sent. Observers see all.
