@@ -80,7 +80,12 @@ pub(crate) fn choose(
             own_command,
         });
     };
-    let best = found.remove(at);
+    let mut best = found.remove(at);
+    let project = disk.directory(&best.dir)?;
+    if let Some((runner, why)) = best.what.substitute(context, &project)? {
+        best.what = runner;
+        best.why = format!("{}; {why}", best.why);
+    }
     let notes = best.notes(&found, "runner");
     Ok(RunnerChoice::new(best.what, start_dir(best, cwd), notes))
 }
@@ -88,14 +93,19 @@ pub(crate) fn choose(
 /// Returns the call that runs a project's own test command.
 fn own_call(cwd: &Path, own: &OwnCommand) -> String {
     let mut call = json!({ "command": own.line });
+    if !own.report.is_empty() {
+        call["report"] = json!(own.report);
+    }
     if own.dir != cwd {
         call["cwd"] = json!(own.dir.to_string_lossy());
     }
-    format!(
-        "{}: call run_tests with `{call}`. Its exit code decides; if it writes JUnit XML, TAP or \
-         trx to \"$REPLAY_TEST_REPORT\", the reply has counts and places",
-        own.source
-    )
+    let decides = if own.report.is_empty() {
+        "Its exit code decides; if it writes JUnit XML, TAP or trx to \"$REPLAY_TEST_REPORT\", the \
+         reply has counts and places"
+    } else {
+        "Its report gives counts and places"
+    };
+    format!("{}: call run_tests with `{call}`. {decides}", own.source)
 }
 
 /// Returns the directory in which a runner starts. Tests without a project start in `cwd`, where

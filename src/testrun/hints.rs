@@ -69,6 +69,13 @@ pub(crate) fn hint(
              other tests"
                 .to_owned()
         }
+        TestStatus::ConfigError | TestStatus::NoTests | TestStatus::Incomplete
+            if matches!(selection, TestSelection::Failed(_)) =>
+        {
+            "a failed test may have been removed, renamed or skipped: run all tests to renew the \
+             list"
+                .to_owned()
+        }
         TestStatus::NoTests if names_part(selection) => {
             "the file has no test of this id, or it is skipped: run the whole file with \
              `detail: \"all\"` to list its tests"
@@ -78,10 +85,6 @@ pub(crate) fn hint(
             if request.filter.is_none() && matches!(selection, TestSelection::Targets(_)) =>
         {
             "the runner does not recognize any of `testFiles` as test files".to_owned()
-        }
-        TestStatus::ConfigError if matches!(selection, TestSelection::Failed(_)) => {
-            "a failed test may have been removed or renamed: run all tests to renew the list"
-                .to_owned()
         }
         _ => return None,
     })

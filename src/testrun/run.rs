@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use replay_base::limits::{MAX_TEST_READ_SECS, MAX_TESTS_BUILD_SECS, TESTS_LINGER_SECS};
+use replay_base::limits::{
+    MAX_RUN_FAULTS, MAX_TEST_READ_SECS, MAX_TESTS_BUILD_SECS, TESTS_LINGER_SECS,
+};
 use replay_base::text::escape::show_path;
 use replay_files::policy::{Checked, PolicyError, Read};
 use replay_sandbox::exec::{Captured, Denied, ExecError, Log, Outcome, Stage, place_of};
@@ -51,9 +53,8 @@ pub fn run(
         None => request.runner,
     };
     let known = rerun_project(context, request);
-    // Failed tests run again with the runner that ran them.
-    let exactly = asked.is_some() || known.is_some();
     let mut choice = match known {
+        // Failed tests run again with the runner that ran them.
         Some(known) => known,
         None => choose(
             context,
@@ -64,10 +65,6 @@ pub fn run(
         )?,
     };
     let project = disk.directory(&choice.dir)?;
-    if !exactly && let Some((runner, why)) = choice.runner.substitute(context, &project)? {
-        choice.runner = runner;
-        choice.notes.push(why.to_owned());
-    }
     let runner = choice.runner;
     let (program, version) = match runner.program(context, &project) {
         ToolProgram::Found(argv, version) => (argv, version),
@@ -367,8 +364,14 @@ fn build_outcome(
     let ignored = ignored_files::note(context, &run, &results);
     results.left_out.extend(ignored);
     let scope = scope_of(selection, request, root);
+    // Tests that no longer exist are told also if no other test ran.
+    let mut gone = if is_again { missed.clone() } else { Vec::new() };
+    gone.truncate(MAX_RUN_FAULTS);
     let mut report =
         verdict::test_report(runner, info, scope, results, missed, ending, request.all);
+    if matches!(report.status, TestStatus::NoTests | TestStatus::ConfigError) {
+        report.not_run = gone;
+    }
     // Unreached tests are still unreached.
     if !matches!(
         report.status,

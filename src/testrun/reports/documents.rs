@@ -1,5 +1,7 @@
 //! Reports in formats that many tools write: `JUnit` XML, trx and TAP, recognized by their content.
 
+use std::borrow::Cow;
+
 use memchr::memmem;
 use replay_base::cancel::Bound;
 
@@ -32,6 +34,7 @@ pub(crate) fn collect<'a>(
     );
     let mut is_whole = !documents.is_empty();
     for document in documents {
+        let document = &*in_utf8(document);
         let (begun, ended) = if !begins_with_tag(document) {
             tap::collect(document, bound, collector)
         } else if trx::is_trx(document) {
@@ -52,6 +55,22 @@ pub(crate) fn collect<'a>(
         is_whole &= ended;
     }
     is_whole
+}
+
+/// Converts a document in UTF-16, which a byte order mark announces.
+fn in_utf8(document: &[u8]) -> Cow<'_, [u8]> {
+    let unit: fn([u8; 2]) -> u16 = match document {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return Cow::Borrowed(document),
+    };
+    let units = document
+        .chunks_exact(2)
+        .map(|pair| unit([pair[0], pair[1]]));
+    let text: String = char::decode_utf16(units)
+        .map(|next| next.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    Cow::Owned(text.into_bytes())
 }
 
 /// Returns the report in output, which may have lines of other programs before it; `None` for the

@@ -9,12 +9,14 @@ pub(crate) struct Ctest;
 
 /// Levels below a project at which a build directory may lie, such as `out/build/debug`.
 const MAX_BUILD_DEPTH: usize = 3;
-/// Configures where needed, builds and tests. Arguments: the build directory, the part of it that
+/// Configures where needed, builds, prints what the project ignores, and tests. Arguments: the build directory, the part of it that
 /// is tested, and arguments of `ctest`.
 const SCRIPT: &str = "ctest --version; build=$1 part=$2; shift 2; \
     [ -e \"$build/CMakeCache.txt\" ] || cmake -S . -B \"$build\" || exit; \
     cmake --build \"$build\" -j \"$(nproc)\" || exit; \
-    cd \"$build/$part\" && exec ctest \"$@\"";
+    cd \"$build/$part\" || exit; \
+    cat CTestCustom.* 2>/dev/null | tr '\\n' ' ' | grep -o 'CTEST_CUSTOM_TESTS_IGNORE [^)]*'; \
+    exec ctest \"$@\"";
 
 impl ProjectTool for Ctest {
     fn about(&self) -> ToolDescription {

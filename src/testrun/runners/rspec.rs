@@ -43,6 +43,14 @@ impl ProjectTool for Rspec {
         }
         ToolProgram::on_path("rspec")
     }
+
+    /// Bundler finds no program of a gem that is not installed.
+    fn install_step(&self, context: &RunContext<'_>, _: &Path, argv: &[String]) -> String {
+        match argv.first().map(String::as_str) {
+            Some("bundle") => context.install_hint("bundle install", ""),
+            _ => RunContext::not_found_hint("rspec"),
+        }
+    }
 }
 
 impl Runner for Rspec {
@@ -71,11 +79,22 @@ impl Runner for Rspec {
     }
 
     fn parse(&self, sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
-        event_reader::read(sources, bound, &STYLE).finish()
+        let mut reader = event_reader::read(sources, bound, &STYLE);
+        let stderr = String::from_utf8_lossy(sources.stderr);
+        let mut lines = stderr.lines().filter(|_| !reader.collector.results.begun);
+        // A long stack follows.
+        if let Some(line) = lines.find(|line| line.contains("(Bundler::")) {
+            let message = line.split_once("': ").map_or(line, |(_, message)| message);
+            reader
+                .collector
+                .run_error(Some("bundler"), message, Vec::new());
+        }
+        reader.finish()
     }
 
     fn hint(&self, context: &RunContext<'_>, report: &TestReport, _: bool) -> Option<String> {
-        let is_absent = |error: &RunError| error.message.contains("`bundle install`");
+        let words = ["`bundle install`", "(Bundler::GemNotFound)"];
+        let is_absent = |error: &RunError| words.iter().any(|words| error.message.contains(words));
         let is_absent = report.run_errors.iter().any(is_absent);
         is_absent.then(|| context.install_hint("bundle install", ""))
     }

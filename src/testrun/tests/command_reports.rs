@@ -103,6 +103,20 @@ fn xml_report_on_stdout_may_follow_other_lines() {
 }
 
 #[test]
+fn xml_report_in_utf_16_is_read() {
+    let report = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-16\"?>\n\
+        <testsuite name=\"s\"><testcase name=\"é\"/></testsuite>";
+    let encoded = |bytes: fn(u16) -> [u8; 2]| report.encode_utf16().flat_map(bytes).collect();
+    for report in [encoded(u16::to_le_bytes), encoded(u16::to_be_bytes)] {
+        let report = written(report, Vec::new(), 0).run(&AnyCommand);
+        assert_eq!(
+            text::tests(&report),
+            "PASSED: 1 passed, 0 failed (command, 1.23 s)\nok s > é"
+        );
+    }
+}
+
+#[test]
 fn truncated_tap_never_passes() {
     let whole = "TAP version 14\n# Subtest: a\n    ok 1 - b\n    1..1\nok 1 - a\nok 2 - c\n1..2\n";
     let status = |length: usize| {

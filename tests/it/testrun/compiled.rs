@@ -123,6 +123,15 @@ fn ctest_project_is_built_outside_of_it() {
         "ctest knows no files of tests; `testFiles` may be one directory; give names of tests as \
          `filter` (a regular expression)"
     );
+    // A project that is configured.
+    let ignored = "set(CTEST_CUSTOM_TESTS_IGNORE\n  ${CTEST_CUSTOM_TESTS_IGNORE}\n  b \"c\"\n)\n";
+    tree.file("work/build/CMakeCache.txt", "")
+        .file("work/build/CTestTestfile.cmake", "")
+        .file("work/build/CTestCustom.cmake", ignored);
+    let reply = server.call("run_tests", json!({}));
+    assert_eq!(counts(&reply), ("passed".to_owned(), [1, 0, 0]));
+    let left_out = json!(["tests that the project ignores: b, c"]);
+    assert_eq!(structured(&reply)["leftOut"], left_out);
 }
 
 /// Stub of dotnet that writes a report for each of two assemblies.

@@ -86,6 +86,61 @@ fn inherited_test_is_rerun_by_reported_id() {
 }
 
 #[test]
+fn removed_test_is_named_by_rerun() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/pytest.ini", "[pytest]\n");
+    fake_pytest(&tree, &[("test_a.py::test_x", "test_a.py", "failed")], &[]);
+    server.call("run_tests", json!({}));
+    fake_pytest(&tree, &[], &[]);
+    let again = server.call("run_tests", json!({"rerunFailed": true}));
+    let report = structured(&again);
+    assert_eq!(
+        report["notRun"],
+        json!(["test_a.py::test_x"]),
+        "{}",
+        again.text()
+    );
+    let hint = "a failed test may have been removed, renamed or skipped: run all tests to renew the \
+        list";
+    assert_eq!(report["hint"], hint);
+}
+
+/// Parameters of ids as the bundled plugin escapes them, and as the server compares them.
+#[test]
+fn pytest_plugin_escapes_parameters_of_ids() {
+    let tree = Tree::new();
+    let stub = "def hookimpl(**_):\n    return lambda function: function\n__version__ = '9'\nversion_tuple = (9,)\n";
+    tree.file("pytest.py", stub);
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testrun");
+    let code = "import sys, json, replay_pytest as own\n\
+        print(json.dumps([own._escaped(one) for one in json.loads(sys.argv[1])]))";
+    let ids = json!(["t_ü.py::t[ü b]", "t[a[0]-日\t\0]", "t[😀\\x]", "t.py::t_ü"]);
+    let ran = std::process::Command::new("python3")
+        .args(["-B", "-c", code, &ids.to_string()])
+        .current_dir(tree.root())
+        .env(
+            "PYTHONPATH",
+            format!("{sources}/runners/pytest:{sources}/by_language/python_tests:."),
+        )
+        .output()
+        .unwrap();
+    let expected = json!([
+        r"t_ü.py::t[\xfc b]",
+        r"t[a[0]-\u65e5\t\x00]",
+        r"t[\U0001f600\x]",
+        "t.py::t_ü"
+    ]);
+    let escaped: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+    assert_eq!(
+        escaped,
+        expected,
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
+#[test]
 fn tests_not_reached_are_remembered() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);
@@ -498,10 +553,12 @@ fn project_of_unittest_is_run_without_pytest() {
     );
     let reply = server.call("run_tests", json!({}));
     assert_eq!(counts(&reply), ("failed".to_owned(), [0, 1, 0]));
-    let notes = "[pytest: tests/ holds tests of Python]\n\
-        [there is also `runner: \"unittest\"` (tests/test_a.py uses unittest)]\n\
-        [run by unittest, since pytest is neither configured nor installed]";
-    assert!(reply.text().contains(notes), "{}", reply.text());
+    let note = "[unittest: tests/ holds tests of Python; run by unittest, since pytest is neither \
+        configured nor installed]";
+    let text = reply.text();
+    let notes = text.lines().filter(|line| line.starts_with('['));
+    let changed = "[changed: created arguments: the operator can undo call 1]";
+    assert_eq!(notes.collect::<Vec<_>>(), [note, changed]);
     server.call("run_tests", json!({"rerunFailed": true}));
     assert_eq!(
         tree.read("work/arguments"),

@@ -34,6 +34,36 @@ fn last_argument(tree: &Tree) -> String {
 }
 
 #[test]
+fn rspec_without_its_gems_names_bundler() {
+    let tree = Tree::new();
+    let mut server = open(&tree, &[]);
+    tree.file("work/spec/a_spec.rb", "")
+        .file("work/Gemfile.lock", "    rspec-core (3.99.0)\n");
+    let stack = "\tfrom /usr/lib/ruby/bundler/cli.rb:25:in `start'\n".repeat(200);
+    let absent = format!(
+        "echo \"/usr/lib/ruby/bundler/definition.rb:4:in \\`materialize': Could not find rspec-3.99.0 in \
+         any of the sources (Bundler::GemNotFound)\" >&2\ncat >&2 <<'END'\n{stack}END\nexit 1"
+    );
+    let install = "install it with `bundle install`; commands have no network here, so the operator \
+        must run it";
+    let mut hint = |text: &str| {
+        stub(&tree, &format!("{BIN}/bundle"), text);
+        let reply = server.call("run_tests", json!({}));
+        let report = structured(&reply);
+        let errors = report["runErrors"][0]["message"].clone();
+        (report["status"].clone(), errors, report["hint"].clone())
+    };
+    let found = "Could not find rspec-3.99.0 in any of the sources (Bundler::GemNotFound)";
+    let expected = (json!("config_error"), json!(found), json!(install));
+    assert_eq!(hint(&absent), expected);
+    let missing = (json!("missing_tool"), json!(null), json!(install));
+    assert_eq!(
+        hint("echo 'bundler: command not found: rspec' >&2\nexit 127"),
+        missing
+    );
+}
+
+#[test]
 fn rspec_is_run_with_formatter_and_reruns_failures() {
     let tree = Tree::new();
     let mut server = open(&tree, &[]);

@@ -4,6 +4,7 @@ Processes forked by a test do not write. SIGTERM ends a run at its timeout: each
 writes its stack to stderr.
 """
 
+import difflib
 import faulthandler
 import itertools
 import json
@@ -17,6 +18,7 @@ MAX_TEXT = 16384
 MAX_FRAMES = 20
 MAX_RELATED = 10
 MAX_HELD = 5
+MAX_NEAR = 3
 MAX_UNREACHED = 100
 # Beyond this limit only names and outcomes are written.
 MAX_DETAIL_CHARS = 32 * 1024 * 1024
@@ -79,6 +81,18 @@ def held_threads():
             stack = places(traceback.walk_stack(frame)) if frame else []
             found.append({"message": cut(f"the thread `{thread.name}`"), "stack": stack})
     return found[:MAX_HELD]
+
+
+def unknown_tests(asked, known):
+    """Describes the requested tests that are not known, each with the nearest ids of its file."""
+    found = []
+    for one in asked:
+        file, _, name = one.partition("::")
+        of_file = [nodeid for nodeid in known if nodeid.startswith(file + "::")]
+        if name and of_file and one not in of_file:
+            near = difflib.get_close_matches(one, sorted(of_file), MAX_NEAR, 0.0)
+            found.append(cut(f"{one}; did you mean {', '.join(near)}?"))
+    return found
 
 
 class EventFile:

@@ -5,6 +5,8 @@ use crate::prelude::*;
 
 /// Begin of the line before the first test.
 pub(super) const BEGIN: &str = "Test project ";
+/// Variable of `CTestCustom.cmake` with the names of tests that do not run.
+const IGNORED: &str = "CTEST_CUSTOM_TESTS_IGNORE ";
 const NO_TESTS: &str = "No tests were found!!!";
 /// Most lines of a failed assertion that are told.
 const MAX_ASSERTION_LINES: usize = 20;
@@ -58,6 +60,13 @@ pub(super) fn parse(sources: &Sources<'_>, bound: Bound<'_>) -> TestResults {
     let mut running = Vec::new();
     for line in lines::lines(sources.stdout, bound) {
         let line = String::from_utf8_lossy(line);
+        if let Some(names) = line.strip_prefix(IGNORED) {
+            let names = names
+                .split_whitespace()
+                .map(|name| name.trim_matches('"').to_owned());
+            let names: Vec<String> = names.filter(|name| !name.starts_with('$')).collect();
+            collector.add_left_out("tests that the project ignores", &names);
+        }
         let results = &mut collector.results;
         results.begun |= line.starts_with(BEGIN);
         results.ended |= line.starts_with("Total Test time") || line == NO_TESTS;

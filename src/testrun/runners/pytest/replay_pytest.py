@@ -4,13 +4,12 @@ Writes the events of src/testrun/reports/events.rs to the file in REPLAY_TEST_RE
 only the controlling process writes; it gets the reports of the workers.
 """
 
-import difflib
 import fnmatch
 import os
 import re
 
 import pytest
-from replay_events import MAX_FRAMES, MAX_UNREACHED, EventFile, cut, describe, held_threads, keep_end, related_errors
+from replay_events import MAX_FRAMES, MAX_UNREACHED, EventFile, cut, describe, held_threads, keep_end, related_errors, unknown_tests
 
 MAX_ERRORS = 5
 MAX_IGNORED = 20
@@ -18,7 +17,6 @@ MAX_IGNORED = 20
 USUAL_FILES = ("test_*.py", "*_test.py")
 USUAL_CLOSED = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}")
 MAX_LEAKS = 20
-MAX_NEAR = 3
 # pytest 6.2 and newer warn of exceptions in threads. The test still passes, unless the project
 # turns warnings into errors. Exceptions in finalizers are excluded: they are rarely a fault of the
 # tested code, and come at random times.
@@ -270,14 +268,7 @@ class Observer:
 
     def unknown(self, args, exitstatus):
         """Returns the requested tests that do not exist, each with the nearest ids."""
-        found = []
-        for asked in args if exitstatus == pytest.ExitCode.USAGE_ERROR else ():
-            file, _, name = asked.partition("::")
-            of_file = [nodeid for nodeid in self.known if nodeid.startswith(file + "::")]
-            if name and of_file and asked not in of_file:
-                near = difflib.get_close_matches(asked, sorted(of_file), MAX_NEAR, 0.0)
-                found.append(cut(f"{asked}; did you mean {', '.join(near)}?"))
-        return found
+        return unknown_tests(args if exitstatus == pytest.ExitCode.USAGE_ERROR else (), self.known)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self):

@@ -57,9 +57,11 @@ class ReplayFormatter
       kept.each { |example| all[file(example)][0] += 1 }
     end
     rules = [RSpec.configuration.inclusion_filter, RSpec.configuration.exclusion_filter].map(&:rules)
-    is_filtered = rules[0].key?(:full_description)
+    # The project's options are in files, those of the call on the command line.
+    is_filtered = ARGV.any? { |word| word.start_with?('--example') }
     options = %w[include exclude].zip(rules).filter_map do |name, rule|
-      "#{name} #{rule.inspect}" unless rule.empty? || rule.key?(:full_description)
+      own = rule.reject { |key, _| key == :full_description && is_filtered }
+      "#{name} #{own.inspect}" unless own.empty?
     end
     write('excluding', options: options, is_filtered: is_filtered)
     cut = examples.select { |_, (kept, all)| kept < all }

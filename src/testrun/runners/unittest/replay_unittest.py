@@ -23,7 +23,7 @@ import time
 import unittest
 import warnings
 
-from replay_events import MAX_TEXT, MAX_UNREACHED, EventFile, cut, describe, held_threads, places, related_errors
+from replay_events import MAX_TEXT, MAX_UNREACHED, EventFile, cut, describe, held_threads, places, related_errors, unknown_tests
 
 MAX_ERRORS = 5
 ROOT = os.getcwd()
@@ -344,8 +344,9 @@ def _open(version):
     return writer
 
 
-def _narrow(suite, targets):
-    """Removes tests of files of which only parts were requested."""
+def _narrow(suite, targets, writer):
+    """Removes tests of files of which only parts were requested. If no test is left, reports the
+    parts that do not exist."""
     whole = {target for target in targets if "::" not in target}
     parts = tuple(target for target in targets if target.split("::")[0] not in whole)
     files = {part.split("::")[0] for part in parts}
@@ -354,7 +355,11 @@ def _narrow(suite, targets):
         file, id = test.replay_file, _id(test)
         return file not in files or _is_file(test) or any(id == part or id.startswith(part + "::") for part in parts)
 
-    return _select(suite, is_selected) if files else suite
+    known = [_id(test) for test in _leaves(suite) if not _is_file(test)] if files else ()
+    suite = _select(suite, is_selected) if files else suite
+    for message in () if _leaves(suite) else unknown_tests(parts, known):
+        writer.write("run_error", kind="no such test", message=message)
+    return suite
 
 
 def _package_root(directory):
@@ -407,7 +412,7 @@ def main():
     if options.filter is not None:
         loader.testNamePatterns = [options.filter if "*" in options.filter else f"*{options.filter}*"]
     try:
-        suite = _narrow(_load(loader, options), options.targets)
+        suite = _narrow(_load(loader, options), options.targets, writer)
         result = Result(writer, suite, loader)
     except Exception as error:
         writer.write("run_error", kind="error outside the tests", **describe(error))
@@ -443,7 +448,7 @@ def _django_runner():
             paths = dict.fromkeys(target.split("::")[0] for target in labels or ())
             names = [path[:-3].replace(os.sep, ".") if path.endswith(".py") else path for path in paths]
             suite = super().build_suite(names, *args, **kwargs)
-            return _narrow(self.test_loader.note_file(suite), labels or ())
+            return _narrow(self.test_loader.note_file(suite), labels or (), self.writer)
 
         def run_suite(self, suite, **kwargs):
             self.result = Result(self.writer, suite, self.test_loader)
