@@ -75,8 +75,8 @@ pub trait Runner: ProjectTool {
             .is_some_and(|language| !language.is_compiled())
     }
 
-    /// Returns the options with a value in the next word, separated by blanks, for a runner of
-    /// JavaScript that takes paths as they are; its script's other words are paths.
+    /// Returns the options with a value in the next word, separated by blanks. Only for a runner of
+    /// JavaScript that takes paths as they are: its script's other words are paths.
     fn valued_options(&self) -> Option<&'static str> {
         None
     }
