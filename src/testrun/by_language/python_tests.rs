@@ -36,8 +36,13 @@ pub(crate) fn plan(wanted: &RunInputs<'_>, reporter: &Reporter) -> RunPlan {
     plan
 }
 
-/// Returns the selected files, directories and node ids as arguments.
-pub(crate) fn targets(wanted: &RunInputs<'_>) -> Vec<String> {
+/// Adds the filter, and the selected files, directories and node ids.
+pub(crate) fn select(plan: &mut RunPlan, wanted: &RunInputs<'_>) {
+    plan.add(wanted.filter.map(|filter| format!("-k{filter}")));
+    plan.add(targets(wanted));
+}
+
+fn targets(wanted: &RunInputs<'_>) -> Vec<String> {
     match wanted.selection {
         TestSelection::Failed(failed) if failed.len() <= MAX_RERUN_TESTS => {
             // For a file that did not load, request the whole file.

@@ -294,27 +294,15 @@ impl<'a> ResultCollector<'a> {
 }
 
 fn size(case: &Case) -> usize {
-    let errors: usize = case
-        .errors
-        .iter()
-        .map(|error| {
-            let texts = [&error.expected, &error.actual, &error.diff, &error.class];
-            let frames = error
-                .stack
-                .iter()
-                .map(|frame| frame.file.len() + 32)
-                .sum::<usize>();
-            error.message.len()
-                + texts.into_iter().flatten().map(String::len).sum::<usize>()
-                + frames
-        })
-        .sum();
-    let outputs = [&case.stdout, &case.stderr]
-        .into_iter()
-        .flatten()
-        .map(String::len)
-        .sum::<usize>();
-    errors + outputs
+    let of_error = |error: &TestError| {
+        let texts = [&error.expected, &error.actual, &error.diff, &error.class];
+        let frames = error.stack.iter().map(|frame| frame.file.len() + 32);
+        let texts = texts.into_iter().flatten().map(String::len);
+        error.message.len() + texts.chain(frames).sum::<usize>()
+    };
+    let outputs = [&case.stdout, &case.stderr].into_iter().flatten();
+    let errors = case.errors.iter().map(of_error);
+    errors.chain(outputs.map(String::len)).sum()
 }
 
 fn shorten(case: &mut Case) {

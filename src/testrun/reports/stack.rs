@@ -91,29 +91,18 @@ pub(crate) fn place_to_fix(
     file: &str,
     message: &mut String,
 ) -> Option<(u32, Option<u32>)> {
-    match frames
-        .iter()
-        .find(|frame| !is_library(&frame.file))
-        .filter(|frame| !frame.file.ends_with(file))
-    {
-        Some(frame) => {
-            let numbers = [frame.line, frame.column]
-                .into_iter()
-                .flatten()
-                .map(|number| format!(":{number}"));
-            message.extend(
-                ["\nat ", &frame.file]
-                    .map(str::to_owned)
-                    .into_iter()
-                    .chain(numbers),
-            );
-            None
+    let first = frames.iter().find(|frame| !is_library(&frame.file));
+    if let Some(frame) = first.filter(|frame| !frame.file.ends_with(file)) {
+        message.extend(["\nat ", &frame.file]);
+        for number in [frame.line, frame.column].into_iter().flatten() {
+            message.extend([":", &number.to_string()]);
         }
-        None => own.or_else(|| {
-            let own = frames.iter().find(|frame| frame.file.ends_with(file))?;
-            Some((own.line?, own.column))
-        }),
+        return None;
     }
+    own.or_else(|| {
+        let own = frames.iter().find(|frame| frame.file.ends_with(file))?;
+        Some((own.line?, own.column))
+    })
 }
 
 /// Returns the number of frames to report: those of the project, or else the first one.
@@ -169,15 +158,10 @@ pub(crate) fn split_trace(text: &str) -> (&str, Vec<Frame>) {
 /// Parses the text after `at `: `name (file:line:column)` or `file:line:column`.
 fn trace_frame(text: &str) -> Option<Frame> {
     let text = text.strip_prefix("async ").unwrap_or(text);
-    let (function, place) = match text
-        .strip_suffix(')')
-        .and_then(|text| text.rsplit_once(" ("))
-    {
+    let inner = text.strip_suffix(')');
+    let (function, place) = match inner.and_then(|text| text.rsplit_once(" (")) {
         Some((function, place)) => (Some(function), place),
-        None => match text
-            .strip_suffix(')')
-            .and_then(|text| text.rsplit_once('('))
-        {
+        None => match inner.and_then(|text| text.rsplit_once('(')) {
             Some((function, place)) => return jvm_frame(function, place),
             None => (None, text),
         },
@@ -189,10 +173,9 @@ fn trace_frame(text: &str) -> Option<Frame> {
     let function = function
         .filter(|name| !name.is_empty() && *name != "Object.<anonymous>" && *name != "<anonymous>");
     Some(Frame {
-        file: file.to_owned(),
-        line: Some(line),
         column: Some(column),
         function: function.map(str::to_owned),
+        ..Frame::at(file, Some(line))
     })
 }
 

@@ -29,10 +29,7 @@ impl Runner for Django {
         let mut plan = python_tests::plan(wanted, &unittest::REPORTER);
         plan.add(["test", "--noinput"]);
         plan.add(["--testrunner=replay_unittest.DjangoRunner"]);
-        if let Some(filter) = wanted.filter {
-            plan.add([format!("-k{filter}")]);
-        }
-        plan.add(python_tests::targets(wanted));
+        python_tests::select(&mut plan, wanted);
         Ok(plan)
     }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use replay_base::limits::{MAX_LEFT_OUT, MAX_RUN_FAULTS, MAX_TEST_FILES};
 use replay_environment::toolchains::GO_MODULES;
 
+use crate::listing::listed;
 use crate::prelude::*;
 
 /// `go test`.
@@ -33,16 +34,10 @@ impl Runner for Go {
             .map(|work| go::modules(&work))
             .unwrap_or_default();
         if text("go.mod").is_some() {
-            let others: Vec<&str> = modules
-                .iter()
-                .map(String::as_str)
-                .filter(|module| *module != ".")
-                .collect();
-            let named = others[..others.len().min(MAX_LEFT_OUT)].join(", ");
-            return (
-                TestSelection::All,
-                (!others.is_empty()).then(|| format!("other modules of go.work: {named}")),
-            );
+            let others = modules.into_iter().filter(|module| module != ".").collect();
+            let named = listed(others, MAX_LEFT_OUT);
+            let note = named.map(|named| format!("other modules of go.work: {named}"));
+            return (TestSelection::All, note);
         }
         let below = modules
             .iter()

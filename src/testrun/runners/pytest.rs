@@ -65,10 +65,7 @@ impl Runner for Pytest {
         plan.add([format!("cache_dir={}/pytest-cache", wanted.place)]);
         // Node ids are relative to it, in reports and in requests.
         plan.add([format!("--rootdir={}", wanted.project.display())]);
-        if let Some(filter) = wanted.filter {
-            plan.add([format!("-k{filter}")]);
-        }
-        plan.add(python_tests::targets(wanted));
+        python_tests::select(&mut plan, wanted);
         Ok(plan)
     }
 

@@ -55,10 +55,7 @@ impl Runner for Unittest {
         let texts = SCRIPTS.map(|name| wanted.tree.text(&wanted.project.join(name)));
         let options = texts.iter().flatten().find_map(|text| discovery(text));
         plan.add(options.unwrap_or_default());
-        if let Some(filter) = wanted.filter {
-            plan.add([format!("-k{filter}")]);
-        }
-        plan.add(python_tests::targets(wanted));
+        python_tests::select(&mut plan, wanted);
         Ok(plan)
     }
 

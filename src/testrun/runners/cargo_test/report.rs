@@ -147,6 +147,12 @@ fn state(said: &str) -> Option<State> {
     }
 }
 
+/// Returns the crate of a test program: its file name without a hash.
+fn crate_of(path: &str) -> &str {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    file.rsplit_once('-').map_or(file, |(name, _)| name)
+}
+
 /// Returns the programs that Cargo started: the name of each, and `true` for documentation.
 fn programs(stderr: &str) -> Vec<(String, bool)> {
     let name = |line: &str| {
@@ -158,21 +164,14 @@ fn programs(stderr: &str) -> Vec<(String, bool)> {
         {
             let (source, binary) = rest.split_once(" (").unwrap_or((rest, ""));
             let source = source.strip_prefix("unittests ").unwrap_or(source);
-            // The binary's name is the crate's name and a hash.
-            let binary = binary
-                .trim_end_matches(')')
-                .rsplit('/')
-                .next()
-                .unwrap_or_default();
-            let binary = binary.rsplit_once('-').map_or(binary, |(name, _)| name);
-            return Some((
-                if binary.is_empty() {
-                    source.to_owned()
-                } else {
-                    format!("{binary} ({source})")
-                },
-                false,
-            ));
+            let binary = crate_of(binary.trim_end_matches(')'));
+            let is_named = !binary.is_empty();
+            let name = if is_named {
+                format!("{binary} ({source})")
+            } else {
+                source.to_owned()
+            };
+            return Some((name, false));
         }
         line.strip_prefix("Doc-tests ")
             .map(|name| (format!("{name} (doc)"), true))
@@ -353,12 +352,7 @@ fn add_crash(
             continue;
         };
         let path = command.split(' ').next().unwrap_or_default();
-        let binary = path
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .rsplit_once('-')
-            .map_or(path, |(name, _)| name);
+        let binary = crate_of(path);
         let known = programs
             .iter()
             .find(|(name, _)| name.split(' ').next() == Some(binary));
@@ -369,13 +363,8 @@ fn add_crash(
             let message = format!("the test program died: {how}");
             collector.file_error(program, Phase::Hook, &message, None, None);
         } else if is_silent {
-            collector.file_error(
-                program,
-                Phase::Hook,
-                &format!("failed without reporting a test: {how}"),
-                None,
-                None,
-            );
+            let message = format!("failed without reporting a test: {how}");
+            collector.file_error(program, Phase::Hook, &message, None, None);
         }
     }
 }
