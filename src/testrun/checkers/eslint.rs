@@ -28,43 +28,26 @@ impl Checker for Eslint {
         Ok(words)
     }
 
-    /// Parses stdout. If it holds no document, the reason is on stderr.
     fn parse(&self, sources: &Sources<'_>, _: Bound<'_>) -> CheckResults {
-        let mut found = DiagnosticCollector::new(sources.root);
-        let Ok(files) = serde_json::from_slice::<Vec<EslintFile>>(sources.stdout) else {
-            let said = String::from_utf8_lossy(sources.stderr);
-            found.add(Diagnostic::new(Severity::Error, said.trim()));
-            found.checked.broke = true;
-            return found.checked;
+        // ESLint reports an ignored file that is named with a warning.
+        let is_ignored = |finding: &EslintFinding| {
+            finding.rule_id.is_none() && finding.message.starts_with("File ignored ")
         };
         let mut listed = BTreeSet::new();
-        for EslintFile {
-            file_path,
-            messages,
-        } in files
-        {
-            // ESLint reports an ignored file that is named with a warning.
-            let is_ignored = |finding: &EslintFinding| {
-                finding.rule_id.is_none() && finding.message.starts_with("File ignored ")
-            };
-            if messages.iter().any(is_ignored) {
-                continue;
-            }
-            for finding in messages {
-                let severity = Severity::of(finding.severity == 2);
-                let mut diagnostic = Diagnostic::new(severity, finding.message);
-                diagnostic.file = Some(file_path.clone());
-                diagnostic.code = finding.rule_id;
-                (diagnostic.line, diagnostic.column) = (finding.line, finding.column);
-                (diagnostic.end_line, diagnostic.end_column) =
-                    (finding.end_line, finding.end_column);
-                found.add(diagnostic);
-            }
-            listed.insert(file_path);
+        let checked = findings::from_json(sources, |mut files: Vec<EslintFile>| {
+            files.retain(|file| !file.messages.iter().any(is_ignored));
+            listed.extend(files.iter().map(|file| file.file_path.clone()));
+            files
+                .into_iter()
+                .flat_map(EslintFile::diagnostics)
+                .collect()
+        });
+        let listed = Some(listed).filter(|_| !checked.broke);
+        CheckResults {
+            files_checked: listed.as_ref().map(|listed| listed.len() as u64),
+            listed,
+            ..checked
         }
-        found.checked.files_checked = Some(listed.len() as u64);
-        found.checked.listed = Some(listed);
-        found.checked
     }
 }
 
@@ -73,6 +56,21 @@ impl Checker for Eslint {
 struct EslintFile {
     file_path: String,
     messages: Vec<EslintFinding>,
+}
+
+impl EslintFile {
+    fn diagnostics(self) -> impl Iterator<Item = Diagnostic> {
+        let file = self.file_path;
+        self.messages.into_iter().map(move |finding| Diagnostic {
+            file: Some(file.clone()),
+            code: finding.rule_id,
+            line: finding.line,
+            column: finding.column,
+            end_line: finding.end_line,
+            end_column: finding.end_column,
+            ..Diagnostic::new(Severity::of(finding.severity == 2), finding.message)
+        })
+    }
 }
 
 #[derive(Deserialize)]

@@ -106,25 +106,49 @@ fn removed_test_is_named_by_rerun() {
     assert_eq!(report["hint"], hint);
 }
 
+/// Runs Python with the bundled reporters.
+fn python(tree: &Tree, arguments: &[&str]) -> std::process::Output {
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testrun");
+    let dirs = [
+        "runners/pytest",
+        "runners/unittest",
+        "by_language/python_tests",
+    ];
+    let path = dirs.map(|dir| format!("{sources}/{dir}:")).concat();
+    std::process::Command::new("python3")
+        .arg("-B")
+        .args(arguments)
+        .current_dir(tree.root())
+        .env("PYTHONPATH", path + ".")
+        .env("REPLAY_TEST_REPORT", tree.path("events"))
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn unittest_suggests_ids_for_unknown_test() {
+    let tree = Tree::new();
+    let text = "import unittest\nclass A(unittest.TestCase):\n    def test_add(self): pass\n";
+    tree.file("test_a.py", text);
+    python(&tree, &["-m", "replay_unittest", "test_a.py::A::test_ad"]);
+    let events = tree.read("events");
+    let error = events.lines().find(|line| line.contains("run_error"));
+    let error: Value = serde_json::from_str(error.unwrap_or("null")).unwrap();
+    let message = "test_a.py::A::test_ad; did you mean test_a.py::A::test_add?";
+    let expected = json!({"event": "run_error", "kind": "no such test", "message": message});
+    assert_eq!(error, expected);
+}
+
 /// Parameters of ids as the bundled plugin escapes them, and as the server compares them.
 #[test]
 fn pytest_plugin_escapes_parameters_of_ids() {
     let tree = Tree::new();
     let stub = "def hookimpl(**_):\n    return lambda function: function\n__version__ = '9'\nversion_tuple = (9,)\n";
     tree.file("pytest.py", stub);
-    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testrun");
     let code = "import sys, json, replay_pytest as own\n\
         print(json.dumps([own._escaped(one) for one in json.loads(sys.argv[1])]))";
     let ids = json!(["t_ü.py::t[ü b]", "t[a[0]-日\t\0]", "t[😀\\x]", "t.py::t_ü"]);
-    let ran = std::process::Command::new("python3")
-        .args(["-B", "-c", code, &ids.to_string()])
-        .current_dir(tree.root())
-        .env(
-            "PYTHONPATH",
-            format!("{sources}/runners/pytest:{sources}/by_language/python_tests:."),
-        )
-        .output()
-        .unwrap();
+    let ran = python(&tree, &["-c", code, &ids.to_string()]);
     let expected = json!([
         r"t_ü.py::t[\xfc b]",
         r"t[a[0]-\u65e5\t\x00]",

@@ -113,6 +113,12 @@ class EventFile:
         self.file.write(line)
         self.file.flush()
 
+    def end(self, passed):
+        held = held_threads()
+        if held:
+            self.write("held", errors=held)
+        self.write("end", passed=passed)
+
 
 # stderr is still the process's own here: pytest replaces it later.
 faulthandler.register(signal.SIGTERM, file=os.dup(2), all_threads=False, chain=True)

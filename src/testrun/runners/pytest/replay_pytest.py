@@ -9,7 +9,7 @@ import os
 import re
 
 import pytest
-from replay_events import MAX_FRAMES, MAX_UNREACHED, EventFile, cut, describe, held_threads, keep_end, related_errors, unknown_tests
+from replay_events import MAX_FRAMES, MAX_UNREACHED, EventFile, cut, describe, keep_end, related_errors, unknown_tests
 
 MAX_ERRORS = 5
 MAX_IGNORED = 20
@@ -208,10 +208,7 @@ class Writer(EventFile):
         if names and begun:
             self.write("unreached", files=list(dict.fromkeys(names))[:MAX_UNREACHED])
         self.write_unknown(self.observer.unknown(session.config.args, exitstatus))
-        held = held_threads()
-        if held:
-            self.write("held", errors=held)
-        self.write("end", passed=int(exitstatus) == 0)
+        self.end(int(exitstatus) == 0)
 
 
 def _options(config):

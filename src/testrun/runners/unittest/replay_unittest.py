@@ -23,7 +23,7 @@ import time
 import unittest
 import warnings
 
-from replay_events import MAX_TEXT, MAX_UNREACHED, EventFile, cut, describe, held_threads, places, related_errors, unknown_tests
+from replay_events import MAX_TEXT, MAX_UNREACHED, EventFile, cut, describe, places, related_errors, unknown_tests
 
 MAX_ERRORS = 5
 ROOT = os.getcwd()
@@ -321,12 +321,6 @@ class Result(unittest.TestResult):
             self.writer.write("unreached", files=list(self.left)[:MAX_UNREACHED])
         return self
 
-    def end(self):
-        held = held_threads()
-        if held:
-            self.writer.write("held", errors=held)
-        self.writer.write("end", passed=self.wasSuccessful())
-
 
 def _never_ran(test):
     """Returns true for a coroutine or generator that a plain class calls without running its body."""
@@ -418,7 +412,7 @@ def main():
         writer.write("run_error", kind="error outside the tests", **describe(error))
         writer.write("end", passed=False)
         raise
-    result.run(suite).end()
+    writer.end(result.run(suite).wasSuccessful())
     sys.exit(not result.wasSuccessful())
 
 
@@ -441,7 +435,7 @@ def _django_runner():
                 self.writer.write("run_error", kind="error outside the tests", **describe(error))
                 self.writer.write("end", passed=False)
                 raise
-            self.result.end()
+            self.writer.end(self.result.wasSuccessful())
             return failed
 
         def build_suite(self, labels=None, *args, **kwargs):
