@@ -170,12 +170,14 @@ fn exchange(source: &mut Source<'_>) -> Exchange {
         }),
         _ => {
             let protocol = source.choice(&protocols);
-            let messages = (0..source.byte() % 5)
+            let mut messages: Vec<Message> = (0..source.byte() % 5)
                 .map(|_| Message {
                     from: source.choice(&[Side::Client, Side::Server]),
                     bytes: source.bytes().to_vec(),
                 })
                 .collect();
+            // Messages after `ReadyForQuery` are notifications, which have their times.
+            messages.retain(|message| message.bytes.first() != Some(&b'Z'));
             Content::Wire(
                 protocol,
                 Wire {

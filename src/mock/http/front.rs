@@ -286,7 +286,9 @@ impl Exchange {
         } else {
             None
         };
-        self.note_retry();
+        if message.is_some() {
+            self.note_retry();
+        }
         if let Some(server) = &self.authorization {
             let given = text(&head.headers, &AUTHORIZATION);
             let tool = message.as_ref().and_then(|message| message.tool.as_deref());
