@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{ArgGroup, Parser, Subcommand};
-use replay_mock::{MockFault, PRESETS};
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
+use replay_mock::{PRESETS, ToolFault};
 
 use super::{ClientArgs, LogArgs, OnMissArg};
 
@@ -27,6 +27,9 @@ pub struct MockServe {
     /// `passthrough` and `record` ask the server of --target.
     #[arg(long, value_enum, default_value_t = OnMissArg::Fail, requires = "cassette", value_name = "WAY")]
     pub on_miss: OnMissArg,
+    /// Comparison of a request with the recorded ones; by default that of the cassette, or `hash`
+    #[arg(long = "match", value_enum, requires = "cassette", value_name = "WAY")]
+    pub matching: Option<MatchArg>,
     /// Command of the server behind the cassette, for /bin/sh
     #[arg(long, requires = "cassette", value_name = "CMD")]
     pub target: Option<String>,
@@ -37,10 +40,7 @@ pub struct MockServe {
     #[command(flatten)]
     pub log: LogArgs,
     #[command(flatten)]
-    pub watch: WatchArgs,
-    /// Apply this fault to every tools/call; `replay mock presets --faults` lists the faults
-    #[arg(long, value_name = "KIND")]
-    pub fault: Option<MockFault>,
+    pub checks: ClientChecks,
     /// Serve over HTTP at this loopback address instead of stdin and stdout
     ///
     /// Port 0 takes a free port, which the log names.
@@ -54,9 +54,9 @@ pub struct MockServe {
     pub verbose: bool,
 }
 
-/// Observers of the client.
+/// Checks of the client, and faults that it meets.
 #[derive(Clone, Debug, Default, Parser)]
-pub struct WatchArgs {
+pub struct ClientChecks {
     /// Write every message and its answer to this file, as lines of JSON
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub journal: Option<PathBuf>,
@@ -71,27 +71,60 @@ pub struct WatchArgs {
     /// This is for clients that hide stderr and the exit status.
     #[arg(long, requires = "expect", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub report: Option<PathBuf>,
+    /// Apply this fault to every tools/call, or to those of a tool; repeatable
+    ///
+    /// `replay mock presets --faults` lists the faults. That of a tool overrides that of all.
+    #[arg(long, value_name = "[TOOL=]KIND")]
+    pub fault: Vec<ToolFault>,
+    /// Apply each --fault only to the first N calls that it is for
+    #[arg(long, requires = "fault", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub fault_times: Option<u64>,
 }
 
-/// `replay mock proxy`.
+/// `--match`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MatchArg {
+    /// Equal method and parameters; the recorded answers come in turn, the last one repeats
+    Hash,
+    /// Equal method and parameters, of a call only tool and arguments; the first answer repeats
+    Params,
+    /// Equal method; the answers come in the order of the recording
+    Order,
+}
+
+/// A real server, and what is recorded of it.
 #[derive(Clone, Debug, Parser)]
-pub struct ProxyArgs {
-    /// URL of the MCP endpoint of the server
-    #[arg(long, value_name = "URL")]
+pub struct RealServer {
+    /// Command of the server, for /bin/sh; `replay mock proxy` also takes the URL of its MCP endpoint
+    #[arg(long, value_name = "CMD|URL")]
     pub target: String,
-    /// Loopback address to serve at; port 0 takes a free port, which the log names
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
-    pub http: SocketAddr,
-    /// Apply the `faults` of this manifest, and its `auth` and `card` if there are any
-    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
-    pub faults_from: Option<PathBuf>,
-    /// Trust the certificates of this file instead of the system's
-    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
-    pub cacert: Option<PathBuf>,
     #[command(flatten)]
-    pub watch: WatchArgs,
+    pub redact: Redact,
     #[command(flatten)]
     pub log: LogArgs,
+}
+
+/// A proxy of a server over HTTP.
+#[derive(Clone, Debug, Default, Parser)]
+pub struct FrontArgs {
+    /// For a URL: serve at this loopback address
+    ///
+    /// Port 0, the default, takes a free port, which the log names.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub http: Option<SocketAddr>,
+    /// For a URL: apply the `faults` of this manifest, and its `auth` and `card` if there are any
+    #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::FilePath)]
+    pub faults_from: Option<PathBuf>,
+    /// For a URL: trust the certificates of this file instead of the system's
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub cacert: Option<PathBuf>,
+}
+
+impl FrontArgs {
+    /// Returns true if any of these flags is given.
+    pub fn is_given(&self) -> bool {
+        self.http.is_some() || self.faults_from.is_some() || self.cacert.is_some()
+    }
 }
 
 /// Secrets to leave out of cassettes.
@@ -136,19 +169,24 @@ pub enum MockAction {
     Schema,
     /// Proxy a real server, and record the session
     Record {
-        /// Command of the server, for /bin/sh
-        #[arg(long, value_name = "CMD")]
-        target: String,
+        #[command(flatten)]
+        server: RealServer,
         /// Cassette; an existing one is replaced
         #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
         output: PathBuf,
-        #[command(flatten)]
-        redact: Redact,
-        #[command(flatten)]
-        log: LogArgs,
     },
-    /// Serve a real server over HTTP, with faults, expectations and a journal
-    Proxy(ProxyArgs),
+    /// Proxy a real server: with faults, checks of the client, or a recording
+    Proxy {
+        #[command(flatten)]
+        server: RealServer,
+        #[command(flatten)]
+        checks: ClientChecks,
+        /// Cassette of the server's answers; an existing one is replaced
+        #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        front: FrontArgs,
+    },
     /// Print a manifest with the answers of a cassette, for editing
     Distill {
         /// The cassette

@@ -36,7 +36,9 @@ pub use help::parse;
 pub(crate) use http::{
     BURST, CALLS, CONNECTIONS, HttpArgs, NamedToken, NewToken, RATE, TokenAction, TokenFile,
 };
-pub(crate) use mock::{MockAction, MockServe, ProxyArgs, Redact, WatchArgs};
+pub(crate) use mock::{
+    ClientChecks, FrontArgs, MatchArg, MockAction, MockServe, RealServer, Redact,
+};
 pub(crate) use options::{
     AccessArgs, ClientArgs, CommandArgs, ConfinedArgs, DirectoryArgs, EnvironmentScope, Errors,
     Home, Isolation, IsolationArgs, LinkedGit, LogArgs, LogLevel, MemoryArgs, NetworkArg, Options,
@@ -107,8 +109,6 @@ pub enum Command {
     /// The exit status is 0 if commands can run behind walls, else 1.
     Doctor(Box<DoctorArgs>),
     /// Run one tool and print its answer; the exit status is 1 if the tool failed
-    ///
-    /// It is also 1 if `run_tests` does not end with `passed`, or `type_check` with `clean`.
     #[command(after_help = "Example: replay call grep_files directory=. regex='fn main' --allow .")]
     Call(Box<CallArgs>),
     /// List the tools

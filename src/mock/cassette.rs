@@ -8,9 +8,12 @@ use replay_mcp::protocol::fault;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::difference::Difference;
 use super::observer::{SeenMessage, SessionObserver};
 use super::problems::{FileProblem, LoadError};
 use super::redact::Redactor;
+use super::schema::shorten;
+use super::sequence::arguments;
 use super::sink::Sink;
 use super::yaml::TextPlace;
 
@@ -23,6 +26,25 @@ struct CassetteHeader {
     /// Names and patterns of the redactions. Lookups redact the request in the same way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     redact: Vec<(String, String)>,
+    /// Comparison of requests, if the command line names none.
+    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    matching: Option<CassetteMatch>,
+}
+
+/// Comparison of a request with the recorded ones.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum CassetteMatch {
+    /// Method and parameters without `_meta`. Equal requests get their answers in turn, and then
+    /// the last one.
+    #[default]
+    Hash,
+    /// Method and parameters; of a call only its tool and arguments. Equal requests get the first
+    /// answer.
+    Params,
+    /// Method. Its answers come in turn; after the last one, a request that was recorded gets its
+    /// answer again.
+    Order,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
@@ -58,14 +80,19 @@ impl CassetteEntry {
 pub struct Cassette {
     entries: Vec<Arc<CassetteEntry>>,
     by_key: HashMap<String, (Vec<usize>, usize)>,
+    matching: CassetteMatch,
     /// Names and patterns of the redactions during the recording.
     pub redacted: Vec<(String, String)>,
 }
 
 impl Cassette {
-    /// Parses a cassette. An incomplete last line is skipped with a warning. Fails, with the line,
-    /// if the file is not a cassette.
-    pub fn read(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
+    /// Parses a cassette. `matching` overrides that of its header. An incomplete last line is
+    /// skipped with a warning. Fails, with the line, if the file is not a cassette.
+    pub fn read(
+        file: &str,
+        bytes: &[u8],
+        matching: Option<CassetteMatch>,
+    ) -> Result<Self, LoadError> {
         let problem = |line: usize, message: String| LoadError {
             file: file.to_owned(),
             problems: vec![FileProblem {
@@ -77,7 +104,10 @@ impl Cassette {
                 message,
             }],
         };
-        let mut cassette = Self::default();
+        let mut cassette = Self {
+            matching: matching.unwrap_or_default(),
+            ..Self::default()
+        };
         for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let whole = line.ends_with(b"\n");
             let line = line.trim_ascii();
@@ -85,10 +115,22 @@ impl Cassette {
                 continue;
             }
             if number == 0
-                && let Ok(header) = serde_json::from_slice::<CassetteHeader>(line)
-                && header.cassette == 1
+                && let Ok(Value::Object(members)) = serde_json::from_slice(line)
+                && members.contains_key("cassette")
             {
+                let header: CassetteHeader =
+                    serde_json::from_value(members.into()).map_err(|error| {
+                        problem(number, format!("the header is invalid: {}", fault(&error)))
+                    })?;
+                if header.cassette != 1 {
+                    let message = format!(
+                        "the cassette has format {}; this program reads format 1",
+                        header.cassette
+                    );
+                    return Err(problem(number, message));
+                }
                 cassette.redacted = header.redact;
+                cassette.matching = matching.or(header.matching).unwrap_or_default();
                 continue;
             }
             if number == 0 && line.starts_with(b"mock_server:") {
@@ -145,7 +187,7 @@ impl Cassette {
 
     /// Appends an exchange.
     pub fn add(&mut self, entry: CassetteEntry) {
-        let key = key(&entry.method, &entry.params);
+        let key = key(self.matching, &entry.method, &entry.params);
         self.by_key
             .entry(key)
             .or_default()
@@ -154,12 +196,58 @@ impl Cassette {
         self.entries.push(Arc::new(entry));
     }
 
-    /// Returns the next exchange for a request; the last one repeats.
+    /// Returns the next exchange for a request.
     pub fn next(&mut self, method: &str, params: &Value) -> Option<Arc<CassetteEntry>> {
-        let (indices, used) = self.by_key.get_mut(&key(method, params))?;
-        let index = indices[(*used).min(indices.len() - 1)];
+        let (indices, used) = self.by_key.get_mut(&key(self.matching, method, params))?;
+        let count = *used;
         *used += 1;
+        let index = match self.matching {
+            CassetteMatch::Hash => indices[count.min(indices.len() - 1)],
+            CassetteMatch::Params => indices[0],
+            CassetteMatch::Order if count < indices.len() => indices[count],
+            CassetteMatch::Order => {
+                let hash = |params| key(CassetteMatch::Hash, method, params);
+                let asked = hash(params);
+                let mut equal = indices.iter().rev();
+                *equal.find(|index| hash(&self.entries[**index].params) == asked)?
+            }
+        };
         self.entries.get(index).cloned()
+    }
+
+    /// Describes why there is no exchange for a request, by the most similar one.
+    pub fn explain_miss(&self, method: &str, params: &Value) -> String {
+        let of_method = || self.entries.iter().filter(|entry| entry.method == method);
+        let recorded = of_method().count();
+        let Some((_, differences)) = of_method()
+            .map(|entry| {
+                let differences = Difference::all(params, &without_meta(&entry.params));
+                let is_other = params["name"] != entry.params["name"];
+                ((is_other, differences.len()), differences)
+            })
+            .min_by_key(|(distance, _)| *distance)
+        else {
+            let mut methods: Vec<&str> = self.entries.iter().map(|entry| &*entry.method).collect();
+            methods.sort_unstable();
+            methods.dedup();
+            return format!(
+                "the cassette has no exchange for {method}, only for {}; add it with --on-miss record \
+                 --target CMD",
+                methods.join(", ")
+            );
+        };
+        let (reason, next) = if self.matching == CassetteMatch::Order {
+            (format!("of {method} left: all {recorded} are used"), "")
+        } else {
+            let asked = shorten(&params.to_string());
+            let next = ", or take the answers in their order with --match order";
+            (format!("for {method} with {asked}"), next)
+        };
+        format!(
+            "the cassette has no exchange {reason}; the most similar one differs at {}; add it \
+             with --on-miss record --target CMD{next}",
+            Difference::list(&differences)
+        )
     }
 
     /// Returns all exchanges in the order of the file.
@@ -170,11 +258,17 @@ impl Cassette {
 
 /// Lookup key of a request. `initialize` and `server/discover` are matched by method alone, since
 /// clients describe themselves differently.
-fn key(method: &str, params: &Value) -> String {
-    match method {
-        "initialize" | "server/discover" => method.to_owned(),
-        _ => format!("{method} {}", canonical(&without_meta(params))),
-    }
+fn key(matching: CassetteMatch, method: &str, params: &Value) -> String {
+    let params = match (matching, method) {
+        (_, "initialize" | "server/discover") | (CassetteMatch::Order, _) => {
+            return method.to_owned();
+        }
+        (CassetteMatch::Params, "tools/call") => {
+            json!([params["name"], arguments(params, &json!({}))])
+        }
+        _ => without_meta(params),
+    };
+    format!("{method} {}", canonical(&params))
 }
 
 /// Returns the parameters without `_meta`.
@@ -221,6 +315,7 @@ impl CassetteRecorder {
         let mut header = serde_json::to_vec(&CassetteHeader {
             cassette: 1,
             redact: redactor.patterns(),
+            matching: None,
         })?;
         header.push(b'\n');
         sink.write_all(&header)?;

@@ -81,6 +81,15 @@ impl MockFault {
         ),
     ];
 
+    /// Returns the fault of call number `count`, from 1, where this one depends on the number.
+    pub(crate) fn at(self, count: u64) -> Self {
+        match self {
+            Self::RecoverAfter(calls) if count <= calls => Self::Hang,
+            Self::RecoverAfter(_) => Self::None,
+            fault => fault,
+        }
+    }
+
     /// Returns true if a call with this fault gets no answer, whatever its arguments.
     pub fn is_deaf(self) -> bool {
         matches!(self, Self::Hang | Self::Wedged | Self::Silent | Self::Exit)

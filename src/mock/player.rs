@@ -102,10 +102,9 @@ impl CassettePlayer {
     fn miss(&self, method: &str, params: &Value) -> Outcome {
         let upstream = match &self.on_miss {
             CassetteMiss::Fail => {
-                let message = format!(
-                    "the cassette has no exchange for {method} with {}",
-                    without_meta(params)
-                );
+                let asked = self.redactor.redact(&without_meta(params));
+                let message = lock(&self.cassette).explain_miss(method, &asked);
+                tracing::warn!("{message}");
                 return Err(RpcError::new(Code::Internal, message));
             }
             CassetteMiss::Ask(upstream) | CassetteMiss::Record(upstream, _) => upstream,
@@ -193,19 +192,24 @@ fn is_cacheable(method: &str) -> bool {
 
 fn outcome(entry: &CassetteEntry) -> Outcome {
     match (&entry.result, &entry.error) {
-        (_, Some(error)) => Err(RpcError {
-            data: error.get("data").cloned(),
-            ..RpcError::new(
-                Code::Other(error["code"].as_i64().unwrap_or(-32603)),
-                error["message"].as_str().unwrap_or_default(),
-            )
-        }),
+        (_, Some(error)) => Err(rpc_error(error)),
         (result, None) => Ok(Body::Raw(
             result
                 .as_ref()
                 .map_or_else(|| "{}".to_owned(), Value::to_string)
                 .into(),
         )),
+    }
+}
+
+/// Returns the error of a JSON-RPC message.
+pub(crate) fn rpc_error(error: &Value) -> RpcError {
+    RpcError {
+        data: error.get("data").cloned(),
+        ..RpcError::new(
+            Code::Other(error["code"].as_i64().unwrap_or(-32603)),
+            error["message"].as_str().unwrap_or_default(),
+        )
     }
 }
 

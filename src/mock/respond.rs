@@ -1,24 +1,21 @@
 //! Execution of an answer: faults, delays, requests and notifications to the client, then the
 //! result.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use replay_base::cancel::CancelToken;
-use replay_base::limits::{MAX_MOCK_HANG_MS, MOCK_END_GRACE_MS};
 use replay_clients::FailureForm;
-use replay_mcp::protocol::{Body, Code, Outcome, RpcError, notification, render};
+use replay_mcp::protocol::{Body, Code, Outcome, RpcError, notification};
 use replay_mcp::sessions::{AdmittedRequest, Level};
 use serde_json::{Value, json};
 
 use super::behaviour::{self, AnswerBody, Ask, MockAnswer};
 use super::catalog::{Catalog, CatalogTool};
 use super::client::ClientState;
-use super::corrupt::spoil;
 use super::faker::{hash, splitmix};
 use super::fault::MockFault;
+use super::faulted::{FaultedCall, WaitOutcome};
 use super::schema;
 use super::sequence::{has_answers, request_state};
-use super::sync::wait;
 use super::template::{Template, TemplateScope};
 
 /// A request that is being answered.
@@ -36,14 +33,6 @@ pub(crate) struct AnswerExecution<'a> {
     pub tool: Option<&'a CatalogTool>,
 }
 
-/// Reason for the end of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WaitOutcome {
-    Time,
-    Cancelled,
-    Ended,
-}
-
 impl AnswerExecution<'_> {
     /// Sends the picked answer; the number is its count, this call included. `fault` applies to all
     /// calls and overrides the answer's own. `generic` gives the answer if the manifest declares
@@ -58,70 +47,35 @@ impl AnswerExecution<'_> {
         let answer = reply.map_or(&AnswerBody::Generic, |reply| &reply.body);
         let own = reply.and_then(|reply| reply.fault).unwrap_or_default();
         let fault = if fault == MockFault::None { own } else { fault };
-        let cancel = &self.exchange.ticket.cancel;
-        let mut delay = reply.map_or(Duration::ZERO, |reply| reply.delay);
-        match fault {
-            MockFault::Hang => return self.hang(Some(cancel)),
-            MockFault::Wedged => return self.hang(None),
-            MockFault::RecoverAfter(calls) if count <= calls => return self.hang(Some(cancel)),
-            MockFault::Slow(time) => delay += time,
-            MockFault::Silent => return None,
-            MockFault::Exit => {
-                // Like a crash: without exit handlers or a last message.
-                let _ = rustix::process::kill_process(
-                    rustix::process::getpid(),
-                    rustix::process::Signal::KILL,
-                );
-                return None;
+        let delay = reply.map_or(Duration::ZERO, |reply| reply.delay);
+        let prelude = |delay| self.prelude(reply, delay);
+        self.faulted().run(fault.at(count), delay, prelude, || {
+            match reply.map_or(Ok(None), |reply| self.ask(reply)) {
+                Ok(Some(asked)) => Some(Ok(asked)),
+                Ok(None) => Some(self.answer(reply, answer, count, Value::Null, generic)),
+                Err(Some(answers)) => Some(self.answer(reply, answer, count, answers, generic)),
+                Err(None) => None,
             }
-            _ => {}
-        }
-        if let MockFault::ReplyAfterCancel(time) = fault {
-            self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), Some(cancel));
-            self.wait(time, None);
-        } else if self.prelude(reply, delay) != WaitOutcome::Time {
-            return None;
-        }
-        let outcome = match reply.map_or(Ok(None), |reply| self.ask(reply)) {
-            Ok(Some(asked)) => Ok(asked),
-            Ok(None) => self.answer(reply, answer, count, Value::Null, generic),
-            Err(Some(answers)) => self.answer(reply, answer, count, answers, generic),
-            Err(None) => return None,
-        };
-        if matches!(fault, MockFault::ReplyAfterCancel(_)) {
-            let mut line = Vec::new();
-            render(
-                &mut line,
-                Some(&self.exchange.ticket.id),
-                &outcome,
-                self.exchange.ticket.revision,
-            );
-            self.exchange.outbox.send(&line);
-            return None;
-        }
-        spoil(fault, self.exchange, outcome, &|time| {
-            self.wait(time, Some(cancel)) == WaitOutcome::Time
         })
     }
 
-    /// Holds the call until it is cancelled, or for `MAX_MOCK_HANG_MS`.
-    fn hang(&self, cancel: Option<&CancelToken>) -> Option<Outcome> {
-        match self.wait(Duration::from_millis(MAX_MOCK_HANG_MS), cancel) {
-            WaitOutcome::Time => {
-                let message =
-                    format!("the call was held for {MAX_MOCK_HANG_MS} milliseconds on purpose");
-                Some(Err(RpcError::new(Code::Internal, message)))
-            }
-            WaitOutcome::Cancelled | WaitOutcome::Ended => None,
+    fn faulted(&self) -> FaultedCall<'_> {
+        let ticket = self.exchange.ticket;
+        FaultedCall {
+            id: &ticket.id,
+            revision: ticket.revision,
+            outbox: self.exchange.outbox,
+            cancel: &ticket.cancel,
+            over: &self.client.over,
         }
     }
 
     /// Sends progress, spread over the delay, and the other messages before the answer.
     fn prelude(&self, reply: Option<&MockAnswer>, delay: Duration) -> WaitOutcome {
-        let cancel = Some(&self.exchange.ticket.cancel);
+        let call = self.faulted();
         // Most answers need only the wait, or nothing.
         let Some(reply) = reply.filter(|reply| reply.has_messages()) else {
-            return self.wait(delay, cancel);
+            return call.wait(delay);
         };
         let scope = self.scope(0, Value::Null);
         if let Some(token) = &self.exchange.ticket.progress_token {
@@ -133,7 +87,7 @@ impl AnswerExecution<'_> {
                 self.exchange
                     .outbox
                     .send(&notification("notifications/progress", &params));
-                match self.wait(pause, cancel) {
+                match call.wait(pause) {
                     WaitOutcome::Time => {}
                     woken => return woken,
                 }
@@ -172,7 +126,7 @@ impl AnswerExecution<'_> {
                 .outbox
                 .send(&notification(method, &params.fill(scope)));
         }
-        self.wait(delay, Some(&ticket.cancel))
+        self.faulted().wait(delay)
     }
 
     /// Sends the answer's requests to the client.
@@ -353,39 +307,6 @@ impl AnswerExecution<'_> {
             params,
             names,
             seed: self.catalog.seed ^ hash(name).wrapping_add(count),
-        }
-    }
-
-    fn wait(&self, time: Duration, cancel: Option<&CancelToken>) -> WaitOutcome {
-        if time.is_zero() {
-            return if cancel.is_some_and(CancelToken::is_cancelled) {
-                WaitOutcome::Cancelled
-            } else {
-                WaitOutcome::Time
-            };
-        }
-        let until = Instant::now() + time;
-        let over = &self.client.over;
-        let mut events = vec![over];
-        events.extend(cancel);
-        wait(time, &events);
-        if cancel.is_some_and(CancelToken::is_cancelled) {
-            return WaitOutcome::Cancelled;
-        }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return WaitOutcome::Time;
-        }
-        // The client has closed its side and may still read: a short rest of the wait goes on.
-        if left > Duration::from_millis(MOCK_END_GRACE_MS) {
-            return WaitOutcome::Ended;
-        }
-        let cancel: Vec<&CancelToken> = cancel.into_iter().collect();
-        wait(left, &cancel);
-        if cancel.iter().any(|cancel| cancel.is_cancelled()) {
-            WaitOutcome::Cancelled
-        } else {
-            WaitOutcome::Time
         }
     }
 }

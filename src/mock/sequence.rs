@@ -13,13 +13,14 @@ use super::behaviour::{AnswerChoice, Answers, MockAnswer};
 use super::catalog::{Catalog, CatalogTool};
 use super::faker::{hash, splitmix};
 use super::fault::MockFault;
+use super::fault_rules::FaultRules;
 use super::sync::lock;
 
 /// Decisions about one request at its arrival.
 #[derive(Debug)]
 pub(crate) struct RequestTurn {
-    /// Number among the tool calls, from 1; 0 for other requests.
-    pub number: u64,
+    /// Fault of a tool call, from the command line or for all tools of the catalog.
+    pub fault: MockFault,
     /// The catalog at the arrival.
     pub catalog: Arc<Catalog>,
     /// Answer of the method, if it depends on earlier requests.
@@ -37,37 +38,35 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Decides about a request, and returns true if its answer takes time. `fault` comes from the
-    /// command line.
+    /// Decides about a request, and returns true if its answer takes time. `faults` override the
+    /// catalog's.
     pub(crate) fn give(
         &self,
         request: &Request<'_>,
         catalog: &Arc<Catalog>,
-        fault: Option<MockFault>,
+        faults: &FaultRules,
     ) -> bool {
         let is_call = request.method == "tools/call";
         let method = catalog.methods.get(&*request.method);
         if !is_call && method.is_none() {
             return request.method == "subscriptions/listen";
         }
-        let number = if is_call {
-            self.calls.fetch_add(1, Relaxed) + 1
-        } else {
-            0
-        };
-        let mut turn = RequestTurn {
-            number,
-            ..RequestTurn::late(Arc::clone(catalog))
-        };
+        let called = called_tool(request);
         let fault = if is_call {
-            turn.fault(fault)
+            let number = self.calls.fetch_add(1, Relaxed) + 1;
+            let own = faults.next(called.as_deref());
+            own.unwrap_or_else(|| catalog.fault.unwrap_or_default().at(number))
         } else {
             MockFault::None
         };
-        let tool = called_tool(request).and_then(|name| catalog.tool(&name));
+        let mut turn = RequestTurn {
+            fault,
+            ..RequestTurn::late(Arc::clone(catalog))
+        };
+        let tool = called.and_then(|name| catalog.tool(&name));
         let behaviours = method.into_iter().chain(tool.map(|tool| &tool.behaviour));
         if behaviours.clone().any(Answers::is_stateful) {
-            turn.decide(request, fault, tool);
+            turn.decide(request, tool);
         }
         if let Some(id) = &request.id {
             lock(&self.given).insert(id.clone(), turn);
@@ -85,24 +84,14 @@ impl RequestTurn {
     /// Creates the decisions about a request that got none at its arrival.
     pub(crate) fn late(catalog: Arc<Catalog>) -> Self {
         Self {
-            number: 0,
+            fault: catalog.fault.unwrap_or_default().at(0),
             catalog,
             of_method: None,
             of_tool: None,
         }
     }
 
-    /// Returns the fault of this call, whatever the tool. `fault` comes from the command line and
-    /// overrides the catalog's.
-    pub(crate) fn fault(&self, fault: Option<MockFault>) -> MockFault {
-        match fault.or(self.catalog.fault).unwrap_or_default() {
-            MockFault::RecoverAfter(calls) if self.number <= calls => MockFault::Hang,
-            MockFault::RecoverAfter(_) => MockFault::None,
-            fault => fault,
-        }
-    }
-
-    fn decide(&mut self, request: &Request<'_>, fault: MockFault, tool: Option<&Arc<CatalogTool>>) {
+    fn decide(&mut self, request: &Request<'_>, tool: Option<&Arc<CatalogTool>>) {
         let params = request
             .params
             .and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
@@ -118,7 +107,7 @@ impl RequestTurn {
                 return;
             }
         }
-        let Some(tool) = tool.filter(|_| !fault.is_deaf()) else {
+        let Some(tool) = tool.filter(|_| !self.fault.is_deaf()) else {
             return;
         };
         let none = json!({});

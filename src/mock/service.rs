@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::client::ClientState;
 use super::fault::MockFault;
+use super::fault_rules::FaultRules;
 use super::respond::AnswerExecution;
 use super::sequence::{RequestTurn, Turns, arguments};
 use super::subscriptions::Subscriptions;
@@ -21,8 +22,8 @@ use super::{pagination, schema};
 /// A mock server that a manifest defines.
 pub struct Mock {
     catalog: RwLock<Arc<Catalog>>,
-    /// Fault from the command line, which overrides the manifest's.
-    fault: Option<MockFault>,
+    /// Faults from the command line, which override the manifest's.
+    faults: Arc<FaultRules>,
     /// Style of refusals for clients of handshake revisions.
     errors: FailureForm,
     /// `true` if the manifest may change while it is served.
@@ -46,14 +47,14 @@ impl Mock {
     /// Creates a mock for this catalog. With `reloads` clients are told that lists may change.
     pub fn new(
         catalog: Catalog,
-        fault: Option<MockFault>,
+        faults: Arc<FaultRules>,
         errors: FailureForm,
         reloads: bool,
     ) -> Arc<Self> {
         let client = Arc::<ClientState>::default();
         Arc::new(Self {
             catalog: RwLock::new(Arc::new(catalog)),
-            fault,
+            faults,
             errors,
             reloads,
             reserved: OnceLock::new(),
@@ -152,7 +153,7 @@ impl Mock {
         params: &Value,
     ) -> Option<Outcome> {
         let catalog = &*turn.catalog;
-        let fault = turn.fault(self.fault);
+        let fault = turn.fault;
         let invalid = |message: String| Some(Err(RpcError::new(Code::InvalidParams, message)));
         let execution = |arguments| self.execution(turn, exchange, params, arguments);
         // A server that hangs does not validate arguments either.
@@ -277,7 +278,7 @@ impl Mock {
 
 impl Service for Mock {
     fn weight(&self, request: &Request<'_>) -> Weight {
-        if self.turns.give(request, &self.catalog(), self.fault) {
+        if self.turns.give(request, &self.catalog(), &self.faults) {
             Weight::Waits
         } else {
             Weight::Light

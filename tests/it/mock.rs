@@ -8,7 +8,9 @@
 mod authorization;
 mod behaviour;
 mod files;
+mod matching;
 mod misbehaviour;
+mod proxy;
 mod recording;
 mod slips;
 

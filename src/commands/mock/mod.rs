@@ -4,6 +4,7 @@
     reason = "a manifest is the operator's file, named on the command line"
 )]
 
+mod proxy;
 mod target;
 mod watch;
 
@@ -22,10 +23,10 @@ use replay_mcp::protocol::Revision;
 use replay_mcp::sessions::{Service, Session};
 use replay_mcp::transport::{Limits, StdioServer, Writer};
 use replay_mock::{
-    Cassette, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog, ExpectationVerifier,
-    FileProblem, HttpFault, Journal, LoadError, MANIFEST_SCHEMA, Manifest, Mock, MockFault,
-    Observed, Observers, PRESETS, Redactor, STARTER, SessionObserver, distill, is_secret, load,
-    load_expectations, preset,
+    Cassette, CassetteMatch, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog,
+    ExpectationVerifier, FaultRules, FileProblem, HttpFault, Journal, LoadError, MANIFEST_SCHEMA,
+    Manifest, Mock, MockFault, Observed, Observers, PRESETS, Proxy, Redactor, STARTER,
+    SessionObserver, distill, is_secret, load, load_expectations, preset,
 };
 use replay_mock_http::{Front, FrontSettings, Note, Upstream};
 use replay_network::http_client::HttpTarget;
@@ -33,7 +34,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use tracing::level_filters::LevelFilter;
 
 use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
-use crate::cli::{LogLevel, MockAction, MockServe, OnMissArg, ProxyArgs, Redact, WatchArgs};
+use crate::cli::{
+    ClientChecks, FrontArgs, LogLevel, MatchArg, MockAction, MockServe, OnMissArg, RealServer,
+    Redact,
+};
 use crate::config;
 use crate::config::reasons;
 use crate::config::{client_limits, failure_form, level_filter};
@@ -60,23 +64,7 @@ pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
             .run(Some(signals.as_fd()))
             .context("stdin cannot be served")?;
     }
-    finish(mock.verifier.as_deref(), serve.watch.report.as_deref())
-}
-
-/// Writes the report of the expectations, if there are any.
-fn finish(verifier: Option<&ExpectationVerifier>, report_file: Option<&Path>) -> Result<ExitCode> {
-    let Some(verifier) = verifier else {
-        return Ok(ExitCode::SUCCESS);
-    };
-    let (report, good) = verifier.verdict();
-    std::io::stderr().write_all(report.as_bytes())?;
-    if let Some(path) = report_file {
-        // A client that starts servers may hide their stderr.
-        create(path)?
-            .write_all(report.as_bytes())
-            .with_context(|| format!("`{}` cannot be written", path.display()))?;
-    }
-    Ok(status(good))
+    Ok(status(mock.checks.conclude(&serve.checks)?))
 }
 
 /// Serves a mock behind a front with its authorization and its faults of HTTP.
@@ -93,7 +81,7 @@ fn serve_over_http(
         upstream: Upstream::local(inner.local_addr()?),
         notes_messages: false,
         versions: Revision::ALL.map(Revision::as_str).to_vec(),
-        note: note_to(&mock.observers),
+        note: note_to(mock.observers.clone()),
         max_message_bytes: limits.max_line_bytes,
     };
     tracing::info!("serving at http://{}/mcp", listener.local_addr()?);
@@ -101,43 +89,8 @@ fn serve_over_http(
     tenants::serve_mock(&mock.service, inner, limits, signals)
 }
 
-/// Serves a real server behind a front until a signal.
-fn proxy(args: &ProxyArgs) -> Result<ExitCode> {
-    let signals = catch_signals()?;
-    logging(level_filter(args.log.log_level));
-    let target = HttpTarget::parse(&args.target).context("--target")?;
-    let trust = target
-        .is_encrypted
-        .then(|| config::trust(args.cacert.as_deref(), "--cacert FILE"))
-        .transpose()?;
-    let manifest = match &args.faults_from {
-        Some(path) => read_manifest(path, &read(path)?)?.0,
-        None => Manifest::default(),
-    };
-    let (observers, verifier) = observers(&args.watch, None)?;
-    let listener = tenants::listen_for_mock(args.http)?;
-    let settings = FrontSettings {
-        manifest,
-        upstream: Upstream::new(target, trust),
-        notes_messages: true,
-        versions: Revision::ALL.map(Revision::as_str).to_vec(),
-        note: note_to(&observers),
-        max_message_bytes: MAX_LINE_BYTES,
-    };
-    tracing::info!(
-        "{} is behind the proxy; serving at http://{}/mcp",
-        args.target,
-        listener.local_addr()?
-    );
-    let _front = Front::start(listener, settings).context("the proxy cannot be served")?;
-    let mut fds = [PollFd::new(&signals, PollFlags::IN)];
-    while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
-    finish(verifier.as_deref(), args.watch.report.as_deref())
-}
-
 /// Returns the receiver of events outside the protocol.
-fn note_to(observers: &Arc<Observers>) -> Note {
-    let observers = Arc::clone(observers);
+fn note_to(observers: Arc<Observers>) -> Note {
     Arc::new(move |method, params| {
         tracing::debug!("{method}: {params}");
         observers.note(method, params);
@@ -151,14 +104,67 @@ fn warn_of_http_parts(manifest: &Manifest) {
     }
 }
 
-/// A mock service, and the verifier of its client.
+/// A mock service, and the checks of its client.
 struct MockService {
     service: Arc<dyn Service>,
     observers: Arc<Observers>,
     /// The manifest; empty for a cassette.
     manifest: Manifest,
+    checks: Checks,
+}
+
+/// Faults and observers of the command line.
+struct Checks {
+    faults: Arc<FaultRules>,
+    observers: Vec<Arc<dyn SessionObserver>>,
     /// Set with `--expect`.
     verifier: Option<Arc<ExpectationVerifier>>,
+}
+
+impl Checks {
+    /// Prepares the checks. `served` warns of expected tools that no catalog has.
+    fn new(
+        asked: &ClientChecks,
+        faults: Arc<FaultRules>,
+        served: Option<&Catalog>,
+    ) -> Result<Self> {
+        let mut observers: Vec<Arc<dyn SessionObserver>> = Vec::new();
+        if let Some(path) = &asked.journal {
+            observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
+        }
+        let mut checks = Self {
+            faults,
+            observers,
+            verifier: None,
+        };
+        if let Some(path) = &asked.expect {
+            let verifier = Arc::new(verifier(path, served)?);
+            checks
+                .observers
+                .push(Arc::clone(&verifier) as Arc<dyn SessionObserver>);
+            checks.verifier = Some(verifier);
+        }
+        Ok(checks)
+    }
+
+    /// Reports at the end of the session. Returns true if all expectations are met.
+    fn conclude(&self, asked: &ClientChecks) -> Result<bool> {
+        for fault in self.faults.unused() {
+            tracing::warn!("--fault {fault} was applied to no call");
+        }
+        let Some(verifier) = &self.verifier else {
+            return Ok(true);
+        };
+        let (report, good) = verifier.verdict();
+        std::io::stderr().write_all(report.as_bytes())?;
+        if let Some(path) = &asked.report {
+            // A client that starts servers may hide their stderr.
+            create(path)?
+                .write_all(report.as_bytes())
+                .with_context(|| format!("`{}` cannot be written", path.display()))?;
+        }
+        Ok(good)
+    }
 }
 
 /// Log level; `--debug` and `--verbose` override it.
@@ -181,13 +187,14 @@ fn source(asked: &MockServe) -> String {
 /// Builds the service from the single source on the command line. A manifest is watched for
 /// changes.
 fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
+    let faults = fault_rules(&asked.checks)?;
     let (mut served, mut manifest) = (None, Manifest::default());
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
             let bytes = read(path)?;
             let catalog;
             (manifest, catalog) = read_manifest(path, &bytes)?;
-            let mock = Mock::new(catalog, asked.fault, errors, true);
+            let mock = Mock::new(catalog, Arc::clone(&faults), errors, true);
             follow(path, bytes, &mock);
             served = Some(mock.catalog());
             mock
@@ -198,17 +205,18 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
                 .text;
             let catalog;
             (manifest, catalog, _) = build(name, text.as_bytes())?;
-            let mock = Mock::new(catalog, asked.fault, errors, false);
+            let mock = Mock::new(catalog, Arc::clone(&faults), errors, false);
             served = Some(mock.catalog());
             mock
         }
         (.., Some(path)) => Arc::new(player(path, asked)?),
         _ => bail!("one of --tools-from, --preset and --cassette is required"),
     };
-    if asked.cassette.is_some() && asked.fault.is_some() {
+    if asked.cassette.is_some() && !asked.checks.fault.is_empty() {
         bail!("--fault goes with --tools-from and --preset; a cassette answers as it was recorded");
     }
-    let (observers, verifier) = observers(&asked.watch, served.as_deref())?;
+    let checks = Checks::new(&asked.checks, faults, served.as_deref())?;
+    let observers = Arc::new(Observers::new(checks.observers.clone()));
     if !observers.is_empty() {
         service = Arc::new(Observed::new(service, Arc::clone(&observers)));
     }
@@ -216,37 +224,23 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
         service,
         observers,
         manifest,
-        verifier,
+        checks,
     })
 }
 
-/// Returns the observers that the flags name. `served` checks the names of expected tools.
-fn observers(
-    asked: &WatchArgs,
-    served: Option<&Catalog>,
-) -> Result<(Arc<Observers>, Option<Arc<ExpectationVerifier>>)> {
-    let mut all: Vec<Arc<dyn SessionObserver>> = Vec::new();
-    if let Some(path) = &asked.journal {
-        all.push(Arc::new(Journal::new(Box::new(create(path)?))));
-    }
-    let verifier = asked
-        .expect
-        .as_deref()
-        .map(|path| verifier(path, served))
-        .transpose()?
-        .map(Arc::new);
-    all.extend(
-        verifier
-            .iter()
-            .cloned()
-            .map(|verifier| verifier as Arc<dyn SessionObserver>),
-    );
-    Ok((Arc::new(Observers::new(all)), verifier))
+fn fault_rules(asked: &ClientChecks) -> Result<Arc<FaultRules>> {
+    let rules = FaultRules::new(&asked.fault, asked.fault_times);
+    rules.map(Arc::new).map_err(anyhow::Error::msg)
 }
 
 fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
     let bytes = read(path)?;
-    let cassette = Cassette::read(&path.display().to_string(), &bytes)?;
+    let matching = asked.matching.map(|way| match way {
+        MatchArg::Hash => CassetteMatch::Hash,
+        MatchArg::Params => CassetteMatch::Params,
+        MatchArg::Order => CassetteMatch::Order,
+    });
+    let cassette = Cassette::read(&path.display().to_string(), &bytes, matching)?;
     let upstream = |way: &str| {
         let target = asked
             .target
@@ -375,7 +369,7 @@ pub(super) fn load_beside(path: &Path, errors: FailureForm) -> Result<Arc<Mock>>
     let bytes = read(path)?;
     let (manifest, catalog) = read_manifest(path, &bytes)?;
     warn_of_http_parts(&manifest);
-    let mock = Mock::new(catalog, None, errors, true);
+    let mock = Mock::new(catalog, Arc::default(), errors, true);
     follow(path, bytes, &mock);
     Ok(mock)
 }
@@ -427,30 +421,101 @@ pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
                 .map(|preset| format!("{:<14}{}\n", preset.name, preset.about))
                 .concat(),
         ),
-        MockAction::Record {
-            target,
-            output,
-            redact,
-            log,
-        } => {
-            let signals = catch_signals()?;
-            logging(level_filter(log.log_level));
-            let recorder = recorder(output, redact)?;
-            Ok(ExitCode::from(target::record(
-                target,
-                recorder,
-                stdin()?,
-                stdout()?,
-                signals.as_fd(),
-            )?))
+        MockAction::Record { server, output } => {
+            proxy(server, &ClientChecks::default(), Some(output))
         }
-        MockAction::Proxy(args) => proxy(args),
+        MockAction::Proxy {
+            server,
+            checks,
+            output,
+            front,
+        } => match (is_url(&server.target), output) {
+            (true, None) => proxy_over_http(server, checks, front),
+            (true, Some(_)) => bail!("--output goes with a command; a URL is not recorded"),
+            (false, _) if front.is_given() => {
+                bail!("--http, --faults-from and --cacert go with a --target that is a URL")
+            }
+            (false, output) => proxy(server, checks, output.as_deref()),
+        },
         MockAction::Distill { cassette } => print_content(distill(&Cassette::read(
             &cassette.display().to_string(),
             &read(cassette)?,
+            None,
         )?)),
         MockAction::Schema => print_content(MANIFEST_SCHEMA),
     }
+}
+
+fn is_url(target: &str) -> bool {
+    ["http://", "https://"]
+        .iter()
+        .any(|scheme| target.starts_with(scheme))
+}
+
+/// Proxies a real server until it ends. Returns its exit status, or 1 if an expectation is not met.
+fn proxy(server: &RealServer, asked: &ClientChecks, output: Option<&Path>) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(level_filter(server.log.log_level));
+    let checks = Checks::new(asked, fault_rules(asked)?, None)?;
+    let recorder = output
+        .map(|path| recorder(path, &server.redact))
+        .transpose()?;
+    let client = Writer::to_descriptor(stdout()?)?;
+    let (faults, observers) = (Arc::clone(&checks.faults), checks.observers.clone());
+    let proxy = Proxy::new(client, faults, observers, recorder);
+    let ended = proxy::pass_lines(&server.target, &proxy, stdin()?, signals.as_fd())?;
+    let good = checks.conclude(asked)?;
+    Ok(if good {
+        ExitCode::from(ended)
+    } else {
+        status(false)
+    })
+}
+
+/// Serves a real server over HTTP behind a front, until a signal.
+fn proxy_over_http(
+    server: &RealServer,
+    asked: &ClientChecks,
+    args: &FrontArgs,
+) -> Result<ExitCode> {
+    let signals = catch_signals()?;
+    logging(level_filter(server.log.log_level));
+    let target = HttpTarget::parse(&server.target).context("--target")?;
+    let trust = target
+        .is_encrypted
+        .then(|| config::trust(args.cacert.as_deref(), "--cacert FILE"))
+        .transpose()?;
+    if !asked.fault.is_empty() {
+        bail!(
+            "--fault goes with a command; for a URL, name a manifest with `faults` (--faults-from)"
+        );
+    }
+    let manifest = match &args.faults_from {
+        Some(path) => read_manifest(path, &read(path)?)?.0,
+        None => Manifest::default(),
+    };
+    let checks = Checks::new(asked, fault_rules(asked)?, None)?;
+    let address = args
+        .http
+        .unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    let listener = tenants::listen_for_mock(address)?;
+    let settings = FrontSettings {
+        manifest,
+        upstream: Upstream::new(target, trust),
+        notes_messages: true,
+        versions: Revision::ALL.map(Revision::as_str).to_vec(),
+        note: note_to(Arc::new(Observers::new(checks.observers.clone()))),
+        max_message_bytes: MAX_LINE_BYTES,
+    };
+    tracing::info!(
+        "{} is behind the proxy; serving at http://{}/mcp",
+        server.target,
+        listener.local_addr()?
+    );
+    let _front = Front::start(listener, settings).context("the proxy cannot be served")?;
+    let mut fds = [PollFd::new(&signals, PollFlags::IN)];
+    while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
+    Ok(status(checks.conclude(asked)?))
 }
 
 fn check(path: &Path) -> Result<(String, bool)> {

@@ -160,8 +160,9 @@ fn recording_and_distilled_manifest_replay_alike() {
         &["mock", "--cassette", "c.jsonl"],
         &[call(1, "bare", json!({}))],
     );
-    let message =
-        "the cassette has no exchange for tools/call with {\"name\":\"bare\",\"arguments\":{}}";
+    let message = "the cassette has no exchange for tools/call with {\"name\":\"bare\",\"arguments\":{}}; \
+        the most similar one differs at `/name`: asked \"bare\", recorded \"get_weather\"; add it with \
+        --on-miss record --target CMD, or take the answers in their order with --match order";
     assert_eq!(
         missed.messages()[0]["error"],
         json!({"code": -32603, "message": message})
