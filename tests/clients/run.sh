@@ -125,6 +125,7 @@ node22=$web/node_modules/node/bin/node
 "$place/venv/bin/python" "$here/python_sessions.py" "$binary" "$walls" "$analysis" || failed=1
 node "$place/ts_sessions.mjs" "$binary" "$walls" "$analysis" || failed=1
 "$place/venv/bin/python" "$here/python_mock.py" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
+"$place/venv/bin/python" "$here/authorization/drive.py" "$binary" --check "$here/../../docs/mock-clients.md" || failed=1
 node "$place/ts_mock.mjs" "$binary" "$here/mock.yaml" "$here/mock_expect.yaml" || failed=1
 if [ "$walls" = require ]; then
     "$place/venv/bin/python" "$here/service.py" "$binary" "$service" || failed=1
