@@ -28,7 +28,7 @@ use crate::authorization::AuthorizationServer;
 use crate::card;
 use crate::events::{CutStreams, with_revision};
 use crate::faults::Faults;
-use crate::message::ClientRequest;
+use crate::message::{ClientRequest, tools};
 use crate::note::Note;
 use crate::reply::{Reply, json as json_reply, mark, page, redirect, reply};
 use crate::upstream::{MCP, Upstream, strip};
@@ -281,18 +281,14 @@ impl Exchange {
 
     /// Answers a request to the MCP endpoint.
     async fn mcp(&self, mut head: Parts, body: Bytes) -> Result<Reply, HungUp> {
-        let message = if head.method == Method::POST {
-            ClientRequest::parse(&body)
-        } else {
-            None
-        };
+        let said: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let message = ClientRequest::of(&said).filter(|_| head.method == Method::POST);
         if message.is_some() {
             self.note_retry();
         }
         if let Some(server) = &self.authorization {
             let given = text(&head.headers, &AUTHORIZATION);
-            let tool = message.as_ref().and_then(|message| message.tool.as_deref());
-            if let Err(refusal) = server.check(given, tool) {
+            if let Err(refusal) = server.check(given, &tools(&said)) {
                 return Ok(*refusal);
             }
         }
@@ -312,10 +308,9 @@ impl Exchange {
         }
         restore_session(&mut head.headers);
         if self.settings.notes_messages
-            && let Ok(message) = serde_json::from_slice::<Value>(&body)
-            && let Some(method) = message["method"].as_str()
+            && let Some(method) = said["method"].as_str()
         {
-            (self.settings.note)(method, message["params"].clone());
+            (self.settings.note)(method, said["params"].clone());
         }
         if self.authorization.is_some() {
             head.headers.remove(AUTHORIZATION);

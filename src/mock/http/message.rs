@@ -11,23 +11,29 @@ pub(crate) struct ClientRequest {
 }
 
 impl ClientRequest {
-    /// Reads the body of a POST; `None` for anything but a single request with an id.
-    pub(crate) fn parse(body: &[u8]) -> Option<Self> {
-        let message: Value = serde_json::from_slice(body).ok()?;
+    /// Reads a message; `None` for anything but a single request with an id.
+    pub(crate) fn of(message: &Value) -> Option<Self> {
         let method = message["method"].as_str()?.to_owned();
         let id = message.get("id").filter(|id| !id.is_null())?.clone();
-        let tool = message["params"]["name"]
-            .as_str()
-            .filter(|_| method == "tools/call");
-        Some(Self {
-            id,
-            tool: tool.map(str::to_owned),
-            method,
-        })
+        let tool = tool(message).map(str::to_owned);
+        Some(Self { id, method, tool })
     }
 
     /// Returns true for the requests that begin a connection.
     pub(crate) fn is_handshake(&self) -> bool {
         ["initialize", "server/discover"].contains(&&*self.method)
     }
+}
+
+/// Returns the tools that a message or a batch calls.
+pub(crate) fn tools(message: &Value) -> Vec<&str> {
+    let members = message
+        .as_array()
+        .map_or(std::slice::from_ref(message), Vec::as_slice);
+    members.iter().filter_map(tool).collect()
+}
+
+fn tool(message: &Value) -> Option<&str> {
+    let name = message["params"]["name"].as_str();
+    name.filter(|_| message["method"] == "tools/call")
 }

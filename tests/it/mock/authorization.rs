@@ -311,6 +311,13 @@ fn tool_with_scope_needs_step_up() {
     assert_eq!(error(&refused), (403, "insufficient_scope".to_owned()));
     let challenge = refused.header("www-authenticate").unwrap();
     assert!(challenge.contains("scope=\"read write\""), "{challenge}");
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "write"}});
+    let bearer = format!("Bearer {}", mock.token("read"));
+    let batch = mock
+        .server
+        .post_with(&json!([call]), &[("Authorization", bearer.as_str())]);
+    assert_eq!(batch.status, 403);
     assert_eq!(said(&mock.call("write", &mock.token("read write"))), "kept");
 }
 

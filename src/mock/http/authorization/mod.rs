@@ -165,17 +165,18 @@ impl AuthorizationServer {
         Some(reply)
     }
 
-    /// Checks the token of a request to the MCP endpoint, and its scopes for this tool. Returns the
-    /// refusal.
+    /// Checks the token of a request to the MCP endpoint, and its scopes for these tools. Returns
+    /// the refusal.
     pub(crate) fn check(
         &self,
         authorization: Option<&str>,
-        tool: Option<&str>,
+        tools: &[&str],
     ) -> Result<(), Box<Reply>> {
         let mut needed = self.settings.scopes.clone();
         needed.extend(
-            tool.and_then(|tool| self.settings.tool_scopes.get(tool))
-                .into_iter()
+            tools
+                .iter()
+                .filter_map(|tool| self.settings.tool_scopes.get(*tool))
                 .flatten()
                 .cloned(),
         );
