@@ -37,29 +37,24 @@ impl Client {
     /// Returns true for a registered redirect URI. The port of a loopback address may differ
     /// (RFC 8252, 7.3).
     pub(super) fn redirects_to(&self, uri: &str) -> bool {
+        let plain = without_port(uri);
         self.redirect_uris
             .iter()
-            .any(|known| known == uri || without_port(known) == without_port(uri))
+            .any(|known| known == uri || plain.is_some() && without_port(known) == plain)
     }
 }
 
-/// Returns a URI without its port if it is of a loopback address; otherwise unchanged.
-fn without_port(uri: &str) -> String {
-    let parsed = uri.parse::<Uri>().ok();
-    let is_loopback = |host: &str| ["127.0.0.1", "[::1]", "localhost"].contains(&host);
-    match parsed {
-        Some(parsed) if parsed.host().is_some_and(is_loopback) => {
-            let (scheme, host) = (parsed.scheme_str(), parsed.host());
-            let path = parsed.path_and_query().map(PathAndQuery::as_str);
-            format!(
-                "{}://{}{}",
-                scheme.unwrap_or_default(),
-                host.unwrap_or_default(),
-                path.unwrap_or_default()
-            )
-        }
-        _ => uri.to_owned(),
-    }
+/// Returns a URI of a loopback address without its port; `None` for another URI.
+fn without_port(uri: &str) -> Option<String> {
+    let parsed = uri.parse::<Uri>().ok()?;
+    let host = parsed.host()?;
+    let path = parsed.path_and_query().map(PathAndQuery::as_str);
+    ["127.0.0.1", "[::1]", "localhost"]
+        .contains(&host)
+        .then(|| {
+            let scheme = parsed.scheme_str().unwrap_or_default();
+            format!("{scheme}://{host}{}", path.unwrap_or_default())
+        })
 }
 
 impl AuthorizationServer {
@@ -141,7 +136,7 @@ impl AuthorizationServer {
             && url.path() != "/";
         let is_same = |uri: &Uri| uri.authority() == url.authority();
         let is_good = |uri: &&str| {
-            without_port(uri) != **uri || uri.parse().is_ok_and(|uri: Uri| is_same(&uri))
+            without_port(uri).is_some() || uri.parse().is_ok_and(|uri: Uri| is_same(&uri))
         };
         is_document.then(|| Client {
             id: id.to_owned(),
@@ -193,4 +188,37 @@ fn basic(coded: &str) -> Option<(String, String)> {
         Form::parse(field.as_bytes()).get("x").map(str::to_owned)
     };
     Some((plain(id)?, plain(secret)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_port_of_loopback_address_may_differ() {
+        let client = |uri: &str| Client {
+            id: String::new(),
+            secret: None,
+            redirect_uris: vec![uri.to_owned()],
+        };
+        let cases = [
+            ("http://127.0.0.1:1/cb", "http://127.0.0.1:2/cb", true),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:2/cb", true),
+            ("http://[::1]:1/cb?a=1", "http://[::1]/cb?a=1", true),
+            ("http://127.0.0.1:1/cb", "http://127.0.0.1:1/other", false),
+            ("http://127.0.0.1:1/cb", "https://127.0.0.1:1/cb", false),
+            ("http://127.0.0.1:1/cb", "http://127.0.0.1:1@evil/cb", false),
+            ("http://localhost:1/cb", "http://127.0.0.1:1/cb", false),
+            ("https://app.example/cb", "https://app.example:8/cb", false),
+            ("app:/cb", "app:/cb", true),
+            ("app:/cb", "app:/other", false),
+        ];
+        for (known, given, is_good) in cases {
+            assert_eq!(
+                client(known).redirects_to(given),
+                is_good,
+                "{known} {given}"
+            );
+        }
+    }
 }
