@@ -82,6 +82,7 @@ fn tidy(schema: &mut Value) {
                     members.insert("type".to_owned(), only);
                 }
             }
+            enumerate(members);
             if let Some(Value::Array(mut any)) = members.remove("anyOf") {
                 any.retain(|schema| schema["type"] != "null");
                 match <[Value; 1]>::try_from(any) {
@@ -92,6 +93,37 @@ fn tidy(schema: &mut Value) {
         }
         _ => {}
     }
+}
+
+/// Replaces alternatives that are constants by their values, with their meanings in the
+/// description.
+fn enumerate(members: &mut Map<String, Value>) {
+    let Some(Value::Array(alternatives)) = members.get("oneOf") else {
+        return;
+    };
+    let (mut values, mut meanings) = (Vec::new(), Vec::new());
+    for alternative in alternatives {
+        // Variants without a description of their own stand together.
+        let constant = alternative.get("const").map(std::slice::from_ref);
+        let together = alternative["enum"].as_array().map(Vec::as_slice);
+        let Some(of) = constant.or(together) else {
+            return;
+        };
+        values.extend_from_slice(of);
+        if let (Some(text), [Value::String(value)]) = (alternative["description"].as_str(), of) {
+            meanings.push(format!("{value}: {text}"));
+        }
+    }
+    let own = members.get("description").and_then(Value::as_str);
+    let texts: Vec<&str> = own
+        .into_iter()
+        .chain(meanings.iter().map(String::as_str))
+        .collect();
+    let description = texts.join("\n");
+    members.remove("oneOf");
+    members.insert("type".to_owned(), "string".into());
+    members.insert("enum".to_owned(), values.into());
+    members.insert("description".to_owned(), description.into());
 }
 
 fn properties(members: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {

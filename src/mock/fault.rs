@@ -9,6 +9,8 @@ use replay_base::limits::MAX_MOCK_HANG_MS;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
+use super::http_fault::HttpFault;
+
 /// A fault of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MockFault {
@@ -117,7 +119,15 @@ impl FromStr for MockFault {
             Some((name, number)) => (name, Some(number)),
             None => (text, None),
         };
-        let unknown = || format!("`{text}` is not a fault; valid: {}", Self::NAMES);
+        let unknown = || {
+            if text.parse::<HttpFault>().is_ok() {
+                return format!(
+                    "`{text}` is a fault of HTTP; put it into `faults` of a manifest, and serve it \
+                     with --http"
+                );
+            }
+            format!("`{text}` is not a fault; valid: {}", Self::NAMES)
+        };
         let count = |needed: &str, example: &str| {
             let read = number.and_then(|number| number.parse::<u64>().ok());
             read.ok_or_else(|| format!("`{text}` needs {needed}, as in `{name}:{example}`"))

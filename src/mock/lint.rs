@@ -63,6 +63,28 @@ pub(crate) fn check(manifest: &Manifest, pointer: &str, faults: &mut ProblemList
     }
 }
 
+/// Warns of tools in `auth` and `faults` that the manifest lacks. One without tools is for a proxy.
+pub(crate) fn check_tools_of_http(manifest: &Manifest, faults: &mut ProblemList<'_>) {
+    let later = manifest.list_changed.iter().flat_map(|it| &it.tools);
+    let tools = manifest.tools.iter().chain(later.flatten());
+    let known: Vec<&str> = tools.clone().map(|tool| tool.name.as_str()).collect();
+    // Copies have numbers behind their names.
+    if known.is_empty() || tools.clone().any(|tool| tool.copies.is_some()) {
+        return;
+    }
+    let scopes = manifest.auth.iter().flat_map(|auth| &auth.tool_scopes);
+    let scopes = scopes.map(|(tool, _)| (format!("/auth/tool_scopes/{}", escape(tool)), tool));
+    let rules = manifest.faults.iter().enumerate();
+    let rules = rules
+        .filter_map(|(index, rule)| Some((format!("/faults/{index}/tool"), rule.tool.as_ref()?)));
+    for (pointer, tool) in scopes.chain(rules) {
+        if !known.contains(&tool.as_str()) {
+            let near = nearest(tool, known.iter().copied());
+            faults.warn(&pointer, format!("the manifest has no tool `{tool}`{near}"));
+        }
+    }
+}
+
 struct Lint<'a, 'b> {
     faults: &'a mut ProblemList<'b>,
     /// Input schema, if arguments are validated against it.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::expectations::Expectations;
 use super::fault::MockFault;
+use super::http_fault::HttpFault;
 use super::manifest::{File, Manifest, RESULT_KEYS, Tool};
 use super::problems::{FileProblem, LoadError, MAX_PROBLEMS, SourceText, nearest};
 use super::schema;
@@ -154,7 +155,14 @@ fn against_schema(source: &SourceText, value: &Value, whole: &Value) -> Vec<File
             }
         } else {
             let fault = wrong.value.as_str().filter(|_| pointer.ends_with("/fault"));
-            let message = match fault.and_then(|text| text.parse::<MockFault>().err()) {
+            let reason = |text: &str| {
+                if pointer.contains("/faults/") {
+                    text.parse::<HttpFault>().err()
+                } else {
+                    text.parse::<MockFault>().err()
+                }
+            };
+            let message = match fault.and_then(reason) {
                 Some(reason) => format!("`{path}`: {reason}"),
                 // The root has no name.
                 None => {

@@ -361,3 +361,34 @@ fn invalid_change_is_reported_and_not_served() {
     }
     assert_eq!(mock.settle(), Vec::<serde_json::Value>::new());
 }
+
+#[test]
+fn slip_in_authorization_or_faults_is_explained() {
+    let cases = [
+        (
+            "auth: { consent: maybe }",
+            "error: m.yaml:2:20: `mock_server.auth.consent` is \"maybe\"; it must be one of \
+             [\"auto\",\"page\",\"deny\"]",
+        ),
+        (
+            "faults: [{ fault: slow-token:soon }]",
+            "error: m.yaml:2:21: `mock_server.faults[0].fault`: `slow-token:soon`: MS must be a \
+             number, at most 600000",
+        ),
+        (
+            "fault: unauthorized",
+            "error: m.yaml:2:10: `mock_server.fault`: `unauthorized` is a fault of HTTP; put it into \
+             `faults` of a manifest, and serve it with --http",
+        ),
+        (
+            "tools: [{ name: read }]\n  faults: [{ fault: cut, tool: raed }]",
+            "warning: m.yaml:3:32: the manifest has no tool `raed`; the nearest one is `read`",
+        ),
+    ];
+    for (part, expected) in cases {
+        let tree = Tree::new();
+        tree.file("m.yaml", format!("mock_server:\n  {part}\n"));
+        let checked = run(&tree, &["mock", "check", "m.yaml"], &[]);
+        assert_eq!(checked.lines, [expected]);
+    }
+}
