@@ -103,6 +103,7 @@ impl CutStreams {
 
 /// Returns the data of each event that has some.
 fn messages(stream: &str) -> Vec<String> {
+    let stream = stream.replace("\r\n", "\n");
     let events = stream.split("\n\n").map(|event| {
         let data = event.lines().filter_map(|line| line.strip_prefix("data:"));
         let data: Vec<&str> = data.map(|line| line.trim_start_matches(' ')).collect();
@@ -162,6 +163,7 @@ mod tests {
     fn messages_are_read_from_events_with_data() {
         let stream = ": comment\n\nid: 1\ndata: {\"a\":\ndata: 1}\n\nevent: x\n\ndata: 2\n\n";
         assert_eq!(messages(stream), ["{\"a\":\n1}", "2"]);
+        assert_eq!(messages(&stream.replace('\n', "\r\n")), messages(stream));
     }
 
     #[test]
