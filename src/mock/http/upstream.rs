@@ -109,7 +109,13 @@ impl Upstream {
         };
         let name = ServerName::try_from(target.host.clone()).map_err(io::Error::other)?;
         let encrypted = TlsConnector::from(trust.config()).connect(name, stream);
-        let encrypted = timeout(Duration::from_millis(CONNECT_MS), encrypted).await??;
+        let encrypted = timeout(Duration::from_millis(CONNECT_MS), encrypted).await?;
+        let encrypted = encrypted.map_err(|error| {
+            let trusting = trust.trusting();
+            io::Error::other(format!(
+                "{error}; {trusting} trusts the certificates of a file"
+            ))
+        })?;
         Ok(Box::new(encrypted))
     }
 }
