@@ -33,6 +33,22 @@ pub struct SeenMessage {
     pub time: Duration,
 }
 
+impl SeenMessage {
+    /// Returns a message that has just come. No parameters (`null`) are an empty object.
+    fn new(number: u64, method: &str, params: Value) -> Self {
+        Self {
+            number,
+            id: None,
+            method: method.to_owned(),
+            params: if params.is_null() { json!({}) } else { params },
+            revision: None,
+            reply: None,
+            before: Vec::new(),
+            time: Duration::ZERO,
+        }
+    }
+}
+
 /// An observer of a session's messages.
 pub trait SessionObserver: Send + Sync {
     /// Returns true if `before` must be filled in.
@@ -69,27 +85,34 @@ impl Observers {
         self.count.fetch_add(1, Relaxed) + 1
     }
 
-    fn came(&self, seen: &SeenMessage) {
-        self.all.iter().for_each(|observer| observer.came(seen));
+    /// Tells the observers of a message of the client. `number` is its number if that is known.
+    pub(crate) fn came(
+        &self,
+        request: &Request<'_>,
+        number: Option<u64>,
+        revision: Option<Revision>,
+    ) -> SeenMessage {
+        let params = request
+            .params
+            .and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let number = number.unwrap_or_else(|| self.next());
+        let seen = SeenMessage {
+            id: request.id.clone(),
+            revision,
+            ..SeenMessage::new(number, &request.method, params.unwrap_or_default())
+        };
+        self.all.iter().for_each(|observer| observer.came(&seen));
+        seen
     }
 
-    fn answered(&self, seen: &SeenMessage) {
+    pub(crate) fn answered(&self, seen: &SeenMessage) {
         self.all.iter().for_each(|observer| observer.answered(seen));
     }
 
     /// Tells the observers of an event outside a session, as a method.
     pub fn note(&self, method: &str, params: Value) {
-        let seen = SeenMessage {
-            number: self.next(),
-            id: None,
-            method: method.to_owned(),
-            params,
-            revision: None,
-            reply: None,
-            before: Vec::new(),
-            time: Duration::ZERO,
-        };
-        self.came(&seen);
+        let seen = SeenMessage::new(self.next(), method, params);
+        self.all.iter().for_each(|observer| observer.came(&seen));
         self.answered(&seen);
     }
 }
@@ -127,25 +150,9 @@ impl Observed {
     }
 
     fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> SeenMessage {
-        let params = request
-            .params
-            .and_then(|raw| serde_json::from_str(raw.get()).ok());
-        let known = request
-            .id
-            .as_ref()
-            .and_then(|id| lock(&self.numbers).remove(id));
-        let seen = SeenMessage {
-            number: known.unwrap_or_else(|| self.observers.next()),
-            id: request.id.clone(),
-            method: request.method.to_string(),
-            params: params.unwrap_or_else(|| json!({})),
-            revision,
-            reply: None,
-            before: Vec::new(),
-            time: Duration::ZERO,
-        };
-        self.observers.came(&seen);
-        seen
+        let known = request.id.as_ref();
+        let known = known.and_then(|id| lock(&self.numbers).remove(id));
+        self.observers.came(request, known, revision)
     }
 
     /// Runs `work` with an outbox that records the messages and an early reply.

@@ -21,7 +21,7 @@ use super::client_requests::answer_of;
 use super::fault::MockFault;
 use super::fault_rules::FaultRules;
 use super::faulted::FaultedCall;
-use super::observer::{SeenMessage, SessionObserver, reply};
+use super::observer::{Observers, SeenMessage, SessionObserver as _, reply};
 use super::player::rpc_error;
 use super::sequence::called_tool;
 use super::sync::lock;
@@ -34,7 +34,7 @@ pub type ServerInput = Arc<Mutex<Box<dyn Write + Send>>>;
 pub struct Proxy {
     faults: Arc<FaultRules>,
     /// Observers of the client: they see what it sends and what it gets.
-    observers: Vec<Arc<dyn SessionObserver>>,
+    observers: Arc<Observers>,
     /// Recorder of the server: it sees what the server answers.
     recorder: Option<CassetteRecorder>,
     client: Writer,
@@ -45,8 +45,6 @@ pub struct Proxy {
 
 #[derive(Default)]
 struct PendingRequests {
-    /// Messages of the client so far.
-    count: u64,
     /// The revision of the handshake.
     revision: Option<Revision>,
     open: HashMap<Id, PendingRequest>,
@@ -91,7 +89,7 @@ impl Proxy {
     pub fn new(
         client: Writer,
         faults: Arc<FaultRules>,
-        observers: Vec<Arc<dyn SessionObserver>>,
+        observers: Arc<Observers>,
         recorder: Option<CassetteRecorder>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -182,29 +180,12 @@ impl Proxy {
 
     /// Registers a message. Returns a request, and `None` for a notification.
     fn arrive(&self, request: &Request<'_>) -> Option<PendingRequest> {
-        let params = request
-            .params
-            .and_then(|raw| serde_json::from_str(raw.get()).ok());
         let named = Meta::of(request.params)
             .ok()
             .and_then(|meta| serde_json::from_str::<String>(meta.protocol_version?.get()).ok())
             .and_then(|date| Revision::parse(&date));
-        let mut pending = lock(&self.pending);
-        pending.count += 1;
-        let seen = SeenMessage {
-            number: pending.count,
-            id: request.id.clone(),
-            method: request.method.to_string(),
-            params: params.unwrap_or_else(|| json!({})),
-            revision: named.or(pending.revision),
-            reply: None,
-            before: Vec::new(),
-            time: Duration::ZERO,
-        };
-        drop(pending);
-        self.observers
-            .iter()
-            .for_each(|observer| observer.came(&seen));
+        let revision = named.or(lock(&self.pending).revision);
+        let seen = self.observers.came(request, None, revision);
         if request.id.is_none() {
             self.finish(seen, Instant::now());
             return None;
@@ -332,9 +313,7 @@ impl Proxy {
     /// Tells the observers of what the client gets.
     fn finish(&self, mut seen: SeenMessage, since: Instant) {
         seen.time = since.elapsed();
-        for observer in &self.observers {
-            observer.answered(&seen);
-        }
+        self.observers.answered(&seen);
     }
 
     /// Ends a request that gets no answer. The thread of a call with a fault does that itself.
@@ -504,7 +483,7 @@ mod tests {
             let faults = Arc::new(FaultRules::new(&faults, None).unwrap());
             let (to_server, to_client) = (Bytes::default(), Bytes::default());
             let finished = Arc::<Finished>::default();
-            let observers = vec![Arc::clone(&finished) as Arc<dyn SessionObserver>];
+            let observers = Arc::new(Observers::new(vec![Arc::clone(&finished) as _]));
             Self {
                 proxy: Proxy::new(Writer::new(to_client.clone()), faults, observers, None),
                 server: Arc::new(Mutex::new(Box::new(to_server.clone()))),

@@ -4,44 +4,37 @@
     reason = "a manifest is the operator's file, named on the command line"
 )]
 
+mod front;
 mod proxy;
 mod target;
 mod watch;
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use replay_base::limits::{MAX_LINE_BYTES, MAX_MANIFEST_BYTES};
+use replay_base::limits::MAX_MANIFEST_BYTES;
 use replay_clients::FailureForm;
-use replay_mcp::protocol::Revision;
 use replay_mcp::sessions::{Service, Session};
-use replay_mcp::transport::{Limits, StdioServer, Writer};
+use replay_mcp::transport::{StdioServer, Writer};
 use replay_mock::{
     Cassette, CassetteMatch, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog,
     ExpectationVerifier, FaultRules, FileProblem, HttpFault, Journal, LoadError, MANIFEST_SCHEMA,
     Manifest, Mock, MockFault, Observed, Observers, PRESETS, Proxy, Redactor, STARTER,
     SessionObserver, distill, is_secret, load, load_expectations, preset,
 };
-use replay_mock_http::{Front, FrontSettings, Note, Upstream};
-use replay_network::http_client::HttpTarget;
-use rustix::event::{PollFd, PollFlags, poll};
 use tracing::level_filters::LevelFilter;
 
 use super::process::{catch_signals, logging, print, print_content, status, stdin, stdout};
 use crate::cli::{
-    ClientChecks, FrontArgs, LogLevel, MatchArg, MockAction, MockServe, OnMissArg, RealServer,
-    Redact,
+    ClientChecks, LogLevel, MatchArg, MockAction, MockServe, OnMissArg, RealServer, Redact,
 };
-use crate::config;
 use crate::config::reasons;
 use crate::config::{client_limits, failure_form, level_filter};
-use crate::tenants;
 
 /// Serves a mock until its client closes stdin, or over HTTP until a signal.
 pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
@@ -53,10 +46,10 @@ pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
     if let Some(address) = serve.http {
         tracing::info!("replay {version} serves the mock {source}");
         let signals = signals.as_fd().try_clone_to_owned()?;
-        serve_over_http(&mock, address, limits, signals)?;
+        front::serve(&mock, address, limits, signals)?;
     } else {
         tracing::info!("replay {version} serves the mock {source} on stdin and stdout");
-        warn_of_http_parts(&mock.manifest);
+        front::warn_of_unserved(&mock.manifest);
         let session = Session::new(mock.service);
         let stdio_server =
             StdioServer::new(session, stdin()?, Writer::to_descriptor(stdout()?)?, limits)?;
@@ -67,47 +60,9 @@ pub(super) fn serve(serve: &MockServe) -> Result<ExitCode> {
     Ok(status(mock.checks.conclude(&serve.checks)?))
 }
 
-/// Serves a mock behind a front with its authorization and its faults of HTTP.
-fn serve_over_http(
-    mock: &MockService,
-    address: SocketAddr,
-    limits: Limits,
-    signals: OwnedFd,
-) -> Result<()> {
-    let listener = tenants::listen_for_mock(address)?;
-    let inner = tenants::listen_for_mock(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-    let settings = FrontSettings {
-        manifest: mock.manifest.clone(),
-        upstream: Upstream::local(inner.local_addr()?),
-        notes_messages: false,
-        versions: Revision::ALL.map(Revision::as_str).to_vec(),
-        note: note_to(mock.observers.clone()),
-        max_message_bytes: limits.max_line_bytes,
-    };
-    tracing::info!("serving at http://{}/mcp", listener.local_addr()?);
-    let _front = Front::start(listener, settings).context("the mock cannot be served")?;
-    tenants::serve_mock(&mock.service, inner, limits, signals)
-}
-
-/// Returns the receiver of events outside the protocol.
-fn note_to(observers: Arc<Observers>) -> Note {
-    Arc::new(move |method, params| {
-        tracing::debug!("{method}: {params}");
-        observers.note(method, params);
-    })
-}
-
-/// Warns of parts of a manifest that only work over HTTP.
-fn warn_of_http_parts(manifest: &Manifest) {
-    if manifest.auth.is_some() || !manifest.faults.is_empty() {
-        tracing::warn!("`auth` and `faults` of the manifest only work with --http");
-    }
-}
-
 /// A mock service, and the checks of its client.
 struct MockService {
     service: Arc<dyn Service>,
-    observers: Arc<Observers>,
     /// The manifest; empty for a cassette.
     manifest: Manifest,
     checks: Checks,
@@ -116,7 +71,7 @@ struct MockService {
 /// Faults and observers of the command line.
 struct Checks {
     faults: Arc<FaultRules>,
-    observers: Vec<Arc<dyn SessionObserver>>,
+    observers: Arc<Observers>,
     /// Set with `--expect`.
     verifier: Option<Arc<ExpectationVerifier>>,
 }
@@ -132,19 +87,17 @@ impl Checks {
         if let Some(path) = &asked.journal {
             observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
         }
-        let mut checks = Self {
-            faults,
-            observers,
-            verifier: None,
-        };
+        let mut verifier = None;
         if let Some(path) = &asked.expect {
-            let verifier = Arc::new(verifier(path, served)?);
-            checks
-                .observers
-                .push(Arc::clone(&verifier) as Arc<dyn SessionObserver>);
-            checks.verifier = Some(verifier);
+            let of_file = Arc::new(self::verifier(path, served)?);
+            observers.push(Arc::clone(&of_file) as Arc<dyn SessionObserver>);
+            verifier = Some(of_file);
         }
-        Ok(checks)
+        Ok(Self {
+            faults,
+            observers: Arc::new(Observers::new(observers)),
+            verifier,
+        })
     }
 
     /// Reports at the end of the session. Returns true if all expectations are met.
@@ -216,13 +169,11 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
         bail!("--fault goes with --tools-from and --preset; a cassette answers as it was recorded");
     }
     let checks = Checks::new(&asked.checks, faults, served.as_deref())?;
-    let observers = Arc::new(Observers::new(checks.observers.clone()));
-    if !observers.is_empty() {
-        service = Arc::new(Observed::new(service, Arc::clone(&observers)));
+    if !checks.observers.is_empty() {
+        service = Arc::new(Observed::new(service, Arc::clone(&checks.observers)));
     }
     Ok(MockService {
         service,
-        observers,
         manifest,
         checks,
     })
@@ -368,7 +319,7 @@ fn create(path: &Path) -> Result<File> {
 pub(super) fn load_beside(path: &Path, errors: FailureForm) -> Result<Arc<Mock>> {
     let bytes = read(path)?;
     let (manifest, catalog) = read_manifest(path, &bytes)?;
-    warn_of_http_parts(&manifest);
+    front::warn_of_unserved(&manifest);
     let mock = Mock::new(catalog, Arc::default(), errors, true);
     follow(path, bytes, &mock);
     Ok(mock)
@@ -430,7 +381,7 @@ pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
             output,
             front,
         } => match (is_url(&server.target), output) {
-            (true, None) => proxy_over_http(server, checks, front),
+            (true, None) => front::proxy(server, checks, front),
             (true, Some(_)) => bail!("--output goes with a command; a URL is not recorded"),
             (false, _) if front.is_given() => {
                 bail!("--http, --faults-from and --cacert go with a --target that is a URL")
@@ -461,7 +412,7 @@ fn proxy(server: &RealServer, asked: &ClientChecks, output: Option<&Path>) -> Re
         .map(|path| recorder(path, &server.redact))
         .transpose()?;
     let client = Writer::to_descriptor(stdout()?)?;
-    let (faults, observers) = (Arc::clone(&checks.faults), checks.observers.clone());
+    let (faults, observers) = (Arc::clone(&checks.faults), Arc::clone(&checks.observers));
     let proxy = Proxy::new(client, faults, observers, recorder);
     let ended = proxy::pass_lines(&server.target, &proxy, stdin()?, signals.as_fd())?;
     let good = checks.conclude(asked)?;
@@ -470,52 +421,6 @@ fn proxy(server: &RealServer, asked: &ClientChecks, output: Option<&Path>) -> Re
     } else {
         status(false)
     })
-}
-
-/// Serves a real server over HTTP behind a front, until a signal.
-fn proxy_over_http(
-    server: &RealServer,
-    asked: &ClientChecks,
-    args: &FrontArgs,
-) -> Result<ExitCode> {
-    let signals = catch_signals()?;
-    logging(level_filter(server.log.log_level));
-    let target = HttpTarget::parse(&server.target).context("--target")?;
-    let trust = target
-        .is_encrypted
-        .then(|| config::trust(args.cacert.as_deref(), "--cacert FILE"))
-        .transpose()?;
-    if !asked.fault.is_empty() {
-        bail!(
-            "--fault goes with a command; for a URL, name a manifest with `faults` (--faults-from)"
-        );
-    }
-    let manifest = match &args.faults_from {
-        Some(path) => read_manifest(path, &read(path)?)?.0,
-        None => Manifest::default(),
-    };
-    let checks = Checks::new(asked, fault_rules(asked)?, None)?;
-    let address = args
-        .http
-        .unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    let listener = tenants::listen_for_mock(address)?;
-    let settings = FrontSettings {
-        manifest,
-        upstream: Upstream::new(target, trust),
-        notes_messages: true,
-        versions: Revision::ALL.map(Revision::as_str).to_vec(),
-        note: note_to(Arc::new(Observers::new(checks.observers.clone()))),
-        max_message_bytes: MAX_LINE_BYTES,
-    };
-    tracing::info!(
-        "{} is behind the proxy; serving at http://{}/mcp",
-        server.target,
-        listener.local_addr()?
-    );
-    let _front = Front::start(listener, settings).context("the proxy cannot be served")?;
-    let mut fds = [PollFd::new(&signals, PollFlags::IN)];
-    while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
-    Ok(status(checks.conclude(asked)?))
 }
 
 fn check(path: &Path) -> Result<(String, bool)> {

@@ -49,13 +49,6 @@ impl Faults {
         self.first(|rule| rule.fault.kind == kind)
     }
 
-    /// Returns true if some rule has a fault of these kinds.
-    pub(crate) fn have(&self, kinds: &[HttpFaultKind]) -> bool {
-        self.0
-            .iter()
-            .any(|(rule, _)| kinds.contains(&rule.fault.kind))
-    }
-
     /// Counts a request for each rule that it matches, and returns the first fault that is due.
     /// Other faults that are due wait for the next request.
     fn first(&self, matches: impl Fn(&FaultRule) -> bool) -> Option<HttpFault> {

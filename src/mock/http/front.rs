@@ -50,14 +50,6 @@ const MAX_FORM_BYTES: usize = 64 << 10;
 const BODY_MS: u64 = 60_000;
 /// Pause after a failed accept, in milliseconds.
 const ACCEPT_PAUSE_MS: u64 = 100;
-/// Faults that lead a client to another origin.
-const ELSEWHERE: [HttpFaultKind; 5] = [
-    HttpFaultKind::Redirect,
-    HttpFaultKind::OpenRedirect,
-    HttpFaultKind::MixUp,
-    HttpFaultKind::WrongIssuer,
-    HttpFaultKind::WrongAudience,
-];
 
 /// Settings of a front.
 #[derive(Clone)]
@@ -99,18 +91,14 @@ impl Front {
             .build()?;
         let origin = format!("http://{}", listener.local_addr()?);
         let faults = Faults::new(settings.manifest.faults.clone());
-        let mut elsewhere = "http://127.0.0.1:9".to_owned();
-        if faults.have(&ELSEWHERE) {
-            let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-            elsewhere = format!("http://{}", other.local_addr()?);
-            let note = Arc::clone(&settings.note);
-            let serve = move |request: Request<Incoming>| {
-                let note = Arc::clone(&note);
-                async move { Ok::<_, Infallible>(note_elsewhere(&note, &request)) }
-            };
-            let accept = accept(async_listener(&runtime, other)?, serve);
-            runtime.spawn(accept);
-        }
+        let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let elsewhere = format!("http://{}", other.local_addr()?);
+        let note = Arc::clone(&settings.note);
+        let serve_elsewhere = move |request: Request<Incoming>| {
+            let note = Arc::clone(&note);
+            async move { Ok::<_, Infallible>(note_elsewhere(&note, &request)) }
+        };
+        runtime.spawn(accept(async_listener(&runtime, other)?, serve_elsewhere));
         let authorization = settings
             .manifest
             .auth

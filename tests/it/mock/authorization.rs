@@ -640,7 +640,8 @@ fn proxy_applies_faults_to_real_server() {
     );
     tree.file(
         "expect.yaml",
-        "expect:\n- { tool: read, times: 1 }\n- { method: http/token, times: 1 }\n",
+        "expect:\n- { tool: read, times: 1 }\n- { method: http/token, times: 1 }\n\
+         - { method: tools/list, match: {}, times: 1 }\n",
     );
     let target = format!("{}/mcp", real.origin);
     let mut proxy = Mock::run(
@@ -661,6 +662,12 @@ fn proxy_applies_faults_to_real_server() {
     let token = proxy.token("");
     assert_eq!(proxy.call("read", &token).status, 502);
     assert_eq!(said(&proxy.call("read", &token)), "note");
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let bearer = format!("Bearer {token}");
+    let listed = proxy
+        .server
+        .post_with(&list, &[("Authorization", bearer.as_str())]);
+    assert_eq!(listed.status, 200);
     proxy.server.terminate();
     assert_eq!(
         proxy.server.wait().code(),
