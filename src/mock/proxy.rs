@@ -21,7 +21,7 @@ use super::client_requests::answer_of;
 use super::fault::MockFault;
 use super::fault_rules::FaultRules;
 use super::faulted::FaultedCall;
-use super::observer::{Observers, SeenMessage, SessionObserver as _, reply};
+use super::observer::{Observers, SeenMessage, SessionObserver, reply};
 use super::player::rpc_error;
 use super::sequence::called_tool;
 use super::sync::lock;
