@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
-use replay_mock::{PRESETS, ToolFault};
+use replay_mock::{AskedFault, PRESETS};
 
 use super::{ClientArgs, LogArgs, OnMissArg};
 
@@ -73,10 +73,11 @@ pub struct ClientChecks {
     pub report: Option<PathBuf>,
     /// Apply this fault to every tools/call, or to those of a tool; repeatable
     ///
-    /// `replay mock presets --faults` lists the faults. That of a tool overrides that of all.
+    /// `replay mock presets --faults` lists the faults. That of a tool overrides that of all. A fault of
+    /// HTTP without a tool applies to every request.
     #[arg(long, value_name = "[TOOL=]KIND")]
-    pub fault: Vec<ToolFault>,
-    /// Apply each --fault only to the first N calls that it is for
+    pub fault: Vec<AskedFault>,
+    /// Apply each --fault only to the first N calls or requests that it is for
     #[arg(long, requires = "fault", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub fault_times: Option<u64>,
 }

@@ -1,20 +1,21 @@
-//! Faults from the command line, for the calls of all tools or of one.
+//! Faults from the command line, for all tools or for one.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::fault::MockFault;
+use super::http_fault::{FaultRule, HttpFault};
 
-/// A fault of all tools, `KIND`, or of one, `TOOL=KIND`.
+/// `KIND` or `TOOL=KIND`: a fault of calls, or of requests over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolFault {
-    /// The tool; `None` for all that have no fault of their own.
-    tool: Option<String>,
-    fault: MockFault,
+pub enum AskedFault {
+    Call(ToolFault),
+    /// The tool, or `None` for all requests.
+    Http(Option<String>, HttpFault),
 }
 
-impl FromStr for ToolFault {
+impl FromStr for AskedFault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -24,9 +25,38 @@ impl FromStr for ToolFault {
             Some((tool, kind)) => (Some(tool.to_owned()), kind),
             None => (None, text),
         };
-        let fault = kind.parse()?;
-        Ok(Self { tool, fault })
+        match (kind.parse::<MockFault>(), kind.parse()) {
+            (Ok(fault), _) => Ok(Self::Call(ToolFault { tool, fault })),
+            (_, Ok(fault)) => Ok(Self::Http(tool, fault)),
+            (Err(reason), _) => Err(reason),
+        }
     }
+}
+
+impl AskedFault {
+    /// Returns the rule for requests over HTTP. Fails with the valid names if this is a fault that
+    /// only calls have.
+    pub fn over_http(&self, times: Option<u64>) -> Result<FaultRule, String> {
+        let (tool, fault) = match self {
+            Self::Call(ToolFault { tool, fault }) => (tool, fault.to_string().parse()?),
+            Self::Http(tool, fault) => (tool, *fault),
+        };
+        Ok(FaultRule {
+            fault,
+            times,
+            after: 0,
+            method: None,
+            tool: tool.clone(),
+        })
+    }
+}
+
+/// A fault of all tools, `KIND`, or of one, `TOOL=KIND`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolFault {
+    /// The tool; `None` for all that have no fault of their own.
+    tool: Option<String>,
+    fault: MockFault,
 }
 
 impl fmt::Display for ToolFault {
@@ -47,26 +77,21 @@ pub struct FaultRules {
 }
 
 impl FaultRules {
-    /// Creates the rules. Fails if two have the same tool.
-    pub fn new(faults: &[ToolFault], times: Option<u64>) -> Result<Self, String> {
-        for (index, fault) in faults.iter().enumerate() {
-            if let Some(other) = faults[..index]
-                .iter()
-                .find(|other| other.tool == fault.tool)
-            {
+    /// Creates the rules for calls, without the faults of HTTP. Fails if two have the same tool.
+    pub fn new(faults: &[AskedFault], times: Option<u64>) -> Result<Self, String> {
+        let mut rules: Vec<(ToolFault, AtomicU64)> = Vec::new();
+        for asked in faults {
+            let AskedFault::Call(fault) = asked else {
+                continue;
+            };
+            if let Some((other, _)) = rules.iter().find(|(other, _)| other.tool == fault.tool) {
                 return Err(format!(
                     "--fault {other} and --fault {fault} exclude each other"
                 ));
             }
+            rules.push((fault.clone(), AtomicU64::new(0)));
         }
-        let rules = faults
-            .iter()
-            .cloned()
-            .map(|fault| (fault, AtomicU64::new(0)));
-        Ok(Self {
-            rules: rules.collect(),
-            times,
-        })
+        Ok(Self { rules, times })
     }
 
     /// Counts a call of this tool, and returns its fault, if a rule has one.
@@ -97,7 +122,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn rules(faults: &[&str], times: Option<u64>) -> FaultRules {
-        let faults: Vec<ToolFault> = faults.iter().map(|text| text.parse().unwrap()).collect();
+        let faults: Vec<AskedFault> = faults.iter().map(|text| text.parse().unwrap()).collect();
         FaultRules::new(&faults, times).unwrap()
     }
 
@@ -135,7 +160,7 @@ mod tests {
             ("=hang", "`=hang` names no tool; use TOOL=KIND or KIND"),
             ("a=slow", "`slow` needs milliseconds, as in `slow:500`"),
         ] {
-            assert_eq!(text.parse::<ToolFault>(), Err(reason.to_owned()));
+            assert_eq!(text.parse::<AskedFault>(), Err(reason.to_owned()));
         }
         let twice = ["a=hang", "a=slow:5"].map(|text| text.parse().unwrap());
         assert_eq!(

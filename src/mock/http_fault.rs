@@ -52,6 +52,8 @@ faults! {
     BadGateway Request "bad-gateway" "" "502 with a page of HTML",
     Redirect Request "redirect" "" "307 to another origin, which notes what arrives",
     TokenEcho Request "token-echo" "" "401 whose message repeats the token",
+    Slow Request "slow" "MS" "the request waits before it goes on",
+    Hang Request "hang" "" "no answer, until the client gives up",
     Gone LaterRequest "gone" "" "the connection ends without an answer",
     ForgetSession LaterRequest "forget-session" "" "404: the session does not exist",
     InsufficientScope LaterRequest "insufficient-scope" "" "403: the token lacks a scope, which none has",

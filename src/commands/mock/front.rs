@@ -2,19 +2,20 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Error, Result};
 use replay_base::limits::MAX_LINE_BYTES;
 use replay_mcp::protocol::Revision;
 use replay_mcp::transport::Limits;
-use replay_mock::{Manifest, Observers};
+use replay_mock::{Exchanges, FaultRules, Manifest, Observers};
 use replay_mock_http::{Front, FrontSettings, Upstream};
 use replay_network::http_client::HttpTarget;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Checks, MockService, fault_rules, read, read_manifest};
+use super::{Checks, MockService, read, read_manifest, recorder};
 use crate::cli::{ClientChecks, FrontArgs, RealServer};
 use crate::commands::process::{catch_signals, logging, status};
 use crate::config::{self, level_filter};
@@ -29,7 +30,7 @@ fn start(
     manifest: &Manifest,
     upstream: Upstream,
     observers: &Arc<Observers>,
-    notes_messages: bool,
+    exchanges: Option<Arc<Exchanges>>,
     max_message_bytes: usize,
 ) -> Result<Front> {
     let observers = Arc::clone(observers);
@@ -40,7 +41,7 @@ fn start(
     let settings = FrontSettings {
         manifest: manifest.clone(),
         upstream,
-        notes_messages,
+        exchanges,
         versions: Revision::ALL.map(Revision::as_str).to_vec(),
         note: Arc::new(note),
         max_message_bytes,
@@ -60,7 +61,7 @@ pub(super) fn serve(
     let inner = tenants::listen_for_mock(FREE)?;
     let upstream = Upstream::local(inner.local_addr()?);
     let (observers, most) = (&mock.checks.observers, limits.max_line_bytes);
-    let _front = start(listener, &mock.manifest, upstream, observers, false, most)?;
+    let _front = start(listener, &mock.manifest, upstream, observers, None, most)?;
     tenants::serve_mock(&mock.service, inner, limits, signals)
 }
 
@@ -69,6 +70,7 @@ pub(super) fn proxy(
     server: &RealServer,
     asked: &ClientChecks,
     args: &FrontArgs,
+    output: Option<&Path>,
 ) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(level_filter(server.log.log_level));
@@ -77,16 +79,19 @@ pub(super) fn proxy(
         .is_encrypted
         .then(|| config::trust(args.cacert.as_deref(), "--cacert FILE"))
         .transpose()?;
-    if !asked.fault.is_empty() {
-        bail!(
-            "--fault goes with a command; for a URL, name a manifest with `faults` (--faults-from)"
-        );
-    }
-    let manifest = match &args.faults_from {
+    let mut manifest = match &args.faults_from {
         Some(path) => read_manifest(path, &read(path)?)?.0,
         None => Manifest::default(),
     };
-    let checks = Checks::new(asked, fault_rules(asked)?, None)?;
+    for fault in &asked.fault {
+        let rule = fault.over_http(asked.fault_times).map_err(Error::msg);
+        manifest.faults.push(rule.context("--fault")?);
+    }
+    let checks = Checks::new(asked, Arc::<FaultRules>::default(), None)?;
+    let recorder = output
+        .map(|path| recorder(path, &server.redact))
+        .transpose()?;
+    let exchanges = Exchanges::new(Arc::clone(&checks.observers), recorder);
     let listener = tenants::listen_for_mock(args.http.unwrap_or(FREE))?;
     let upstream = Upstream::new(target, trust);
     tracing::info!("{} is behind the proxy", server.target);
@@ -96,7 +101,7 @@ pub(super) fn proxy(
         &manifest,
         upstream,
         observers,
-        true,
+        Some(exchanges),
         MAX_LINE_BYTES,
     )?;
     let mut fds = [PollFd::new(&signals, PollFlags::IN)];

@@ -22,10 +22,10 @@ use replay_clients::FailureForm;
 use replay_mcp::sessions::{Service, Session};
 use replay_mcp::transport::{StdioServer, Writer};
 use replay_mock::{
-    Cassette, CassetteMatch, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog,
-    ExpectationVerifier, FaultRules, FileProblem, HttpFault, Journal, LoadError, MANIFEST_SCHEMA,
-    Manifest, Mock, MockFault, Observed, Observers, PRESETS, Proxy, Redactor, STARTER,
-    SessionObserver, distill, is_secret, load, load_expectations, preset,
+    AskedFault, Cassette, CassetteMatch, CassetteMiss, CassettePlayer, CassetteRecorder, Catalog,
+    ExpectationVerifier, FaultRule, FaultRules, FileProblem, HttpFault, Journal, LoadError,
+    MANIFEST_SCHEMA, Manifest, Mock, MockFault, Observed, Observers, PRESETS, Proxy, Redactor,
+    STARTER, SessionObserver, distill, is_secret, load, load_expectations, preset,
 };
 use tracing::level_filters::LevelFilter;
 
@@ -140,7 +140,7 @@ fn source(asked: &MockServe) -> String {
 /// Builds the service from the single source on the command line. A manifest is watched for
 /// changes.
 fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
-    let faults = fault_rules(&asked.checks)?;
+    let (faults, http_faults) = fault_rules(&asked.checks, asked.http.is_some())?;
     let (mut served, mut manifest) = (None, Manifest::default());
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
@@ -165,9 +165,13 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
         (.., Some(path)) => Arc::new(player(path, asked)?),
         _ => bail!("one of --tools-from, --preset and --cassette is required"),
     };
-    if asked.cassette.is_some() && !asked.checks.fault.is_empty() {
-        bail!("--fault goes with --tools-from and --preset; a cassette answers as it was recorded");
+    if asked.cassette.is_some() && asked.checks.fault.len() > http_faults.len() {
+        bail!(
+            "a cassette answers as it was recorded; --fault goes with --tools-from and --preset, \
+             but for faults of HTTP"
+        );
     }
+    manifest.faults.extend(http_faults);
     let checks = Checks::new(&asked.checks, faults, served.as_deref())?;
     if !checks.observers.is_empty() {
         service = Arc::new(Observed::new(service, Arc::clone(&checks.observers)));
@@ -179,9 +183,25 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
     })
 }
 
-fn fault_rules(asked: &ClientChecks) -> Result<Arc<FaultRules>> {
-    let rules = FaultRules::new(&asked.fault, asked.fault_times);
-    rules.map(Arc::new).map_err(anyhow::Error::msg)
+/// Returns the faults of calls, and those of HTTP. Fails if there are any of HTTP without HTTP.
+fn fault_rules(
+    asked: &ClientChecks,
+    is_over_http: bool,
+) -> Result<(Arc<FaultRules>, Vec<FaultRule>)> {
+    let mut http = Vec::new();
+    for fault in &asked.fault {
+        match fault {
+            AskedFault::Call(_) => {}
+            AskedFault::Http(_, kind) if !is_over_http => {
+                bail!(
+                    "--fault {kind} is a fault of HTTP; it needs --http, or a --target that is a URL"
+                )
+            }
+            fault @ AskedFault::Http(..) => http.extend(fault.over_http(asked.fault_times)),
+        }
+    }
+    let rules = FaultRules::new(&asked.fault, asked.fault_times).map_err(anyhow::Error::msg)?;
+    Ok((Arc::new(rules), http))
 }
 
 fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
@@ -358,7 +378,7 @@ pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
             MockFault::MEANINGS
                 .map(|(name, meaning)| format!("{name:<23}{meaning}\n"))
                 .into_iter()
-                .chain(["\nin `faults` of a manifest, over HTTP:\n".to_owned()])
+                .chain(["\nover HTTP, for --fault and for `faults` of a manifest:\n".to_owned()])
                 .chain(
                     HttpFault::meanings().map(|(name, meaning)| format!("{name:<23}{meaning}\n")),
                 )
@@ -381,8 +401,7 @@ pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
             output,
             front,
         } => match (is_url(&server.target), output) {
-            (true, None) => front::proxy(server, checks, front),
-            (true, Some(_)) => bail!("--output goes with a command; a URL is not recorded"),
+            (true, output) => front::proxy(server, checks, front, output.as_deref()),
             (false, _) if front.is_given() => {
                 bail!("--http, --faults-from and --cacert go with a --target that is a URL")
             }
@@ -407,7 +426,7 @@ fn is_url(target: &str) -> bool {
 fn proxy(server: &RealServer, asked: &ClientChecks, output: Option<&Path>) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(level_filter(server.log.log_level));
-    let checks = Checks::new(asked, fault_rules(asked)?, None)?;
+    let checks = Checks::new(asked, fault_rules(asked, false)?.0, None)?;
     let recorder = output
         .map(|path| recorder(path, &server.redact))
         .transpose()?;

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::Response;
 use hyper::body::Frame;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::{HeaderMap, Response};
 use replay_mock::HttpFaultKind;
 use serde_json::json;
 use tokio::time::{Sleep, sleep};
@@ -37,15 +38,7 @@ impl CutStreams {
     /// Applies a fault to a complete answer of the server.
     pub(crate) fn with_fault(&self, kind: HttpFaultKind, answer: Response<Bytes>) -> Reply {
         let (head, body) = answer.into_parts();
-        let is_stream = head
-            .headers
-            .get(hyper::header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        let messages = if is_stream {
-            messages(&String::from_utf8_lossy(&body))
-        } else {
-            vec![String::from_utf8_lossy(&body).into_owned()]
-        };
+        let messages = messages_of(&head.headers, &body);
         match kind {
             HttpFaultKind::CutResumable => {
                 let id = self.next_id();
@@ -67,7 +60,7 @@ impl CutStreams {
                     pause: Box::pin(sleep(BREAK)),
                 };
                 let mut reply = Response::from_parts(head, broken.boxed_unsync());
-                reply.headers_mut().remove(hyper::header::CONTENT_LENGTH);
+                reply.headers_mut().remove(CONTENT_LENGTH);
                 mark(&mut reply);
                 reply
             }
@@ -101,8 +94,24 @@ impl CutStreams {
     }
 }
 
+/// Returns true for the headers of an event stream.
+pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Returns the messages of a complete answer.
+pub(crate) fn messages_of(headers: &HeaderMap, body: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(body);
+    if is_stream(headers) {
+        messages(&text)
+    } else {
+        vec![text.into_owned()]
+    }
+}
+
 /// Returns the data of each event that has some.
-fn messages(stream: &str) -> Vec<String> {
+pub(crate) fn messages(stream: &str) -> Vec<String> {
     let stream = stream.replace("\r\n", "\n");
     let events = stream.split("\n\n").map(|event| {
         let data = event.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -144,7 +153,7 @@ pub(crate) fn with_revision(answer: Response<Bytes>, revision: &str) -> Response
         return Response::from_parts(head, body);
     };
     message["result"]["protocolVersion"] = json!(revision);
-    head.headers.remove(hyper::header::CONTENT_LENGTH);
+    head.headers.remove(CONTENT_LENGTH);
     let text = if found.is_some() {
         format!("data: {message}\n\n")
     } else {

@@ -1,6 +1,7 @@
 //! The front: receives requests, and forwards them to the server.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,23 +19,25 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use replay_mock::{FaultPlace, HttpFault, HttpFaultKind, Manifest};
+use replay_mock::{Exchange, Exchanges, FaultPlace, HttpFault, HttpFaultKind, Manifest};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::authorization::AuthorizationServer;
 use crate::card;
-use crate::events::{CutStreams, with_revision};
+use crate::events::{CutStreams, messages_of, with_revision};
 use crate::faults::Faults;
 use crate::message::{ClientRequest, tools};
 use crate::note::Note;
 use crate::reply::{Reply, json as json_reply, mark, page, redirect, reply};
 use crate::upstream::{MCP, Upstream, strip};
+use crate::watched::Watched;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Largest answer that a fault changes, in bytes. Others have no limit.
 const MAX_CHANGED_BYTES: usize = 64 << 20;
 /// Characters before a session id: all that it may have besides letters and digits (2025-11-25,
@@ -58,8 +61,8 @@ pub struct FrontSettings {
     pub manifest: Manifest,
     /// The server.
     pub upstream: Upstream,
-    /// `true` if the messages of clients are noted. The observers of a mock see them anyway.
-    pub notes_messages: bool,
+    /// Observers of the exchanges with a real server. `None` for a mock, whose service has some.
+    pub exchanges: Option<Arc<Exchanges>>,
     /// Revisions of the protocol in the card.
     pub versions: Vec<&'static str>,
     pub note: Note,
@@ -114,7 +117,7 @@ impl Front {
             })
             .transpose()
             .map_err(io::Error::other)?;
-        let exchange = Arc::new(Exchange {
+        let gate = Arc::new(Gate {
             card: card::card(
                 &settings.manifest,
                 &format!("{origin}{MCP}"),
@@ -130,8 +133,8 @@ impl Front {
         });
         let listener = async_listener(&runtime, listener)?;
         runtime.spawn(accept(listener, move |request| {
-            let exchange = Arc::clone(&exchange);
-            async move { exchange.answer(request).await }
+            let gate = Arc::clone(&gate);
+            async move { gate.answer(request).await }
         }));
         Ok(Self {
             runtime: Some(runtime),
@@ -159,7 +162,7 @@ where
             Ok((stream, _)) => stream,
             Err(error) => {
                 tracing::debug!("a connection cannot be accepted: {error}");
-                tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
                 continue;
             }
         };
@@ -203,7 +206,7 @@ impl std::fmt::Display for HungUp {
 impl std::error::Error for HungUp {}
 
 /// State of all connections.
-struct Exchange {
+struct Gate {
     settings: FrontSettings,
     origin: String,
     elsewhere: String,
@@ -215,7 +218,7 @@ struct Exchange {
     limited: Mutex<Option<(Instant, Duration)>>,
 }
 
-impl Exchange {
+impl Gate {
     async fn answer(&self, request: Request<Incoming>) -> Result<Reply, HungUp> {
         if !is_local(request.headers()) {
             let text = "the name in `Host` is not one of this machine";
@@ -256,7 +259,7 @@ impl Exchange {
             if path == "/token"
                 && let Some(fault) = self.faults.of_kind(HttpFaultKind::SlowToken)
             {
-                tokio::time::sleep(Duration::from_millis(fault.number)).await;
+                sleep(Duration::from_millis(fault.number)).await;
             }
             let given = text(&head.headers, &AUTHORIZATION);
             let answer = server.answer(&head.method, &head.uri, given, &body, &self.faults);
@@ -264,7 +267,7 @@ impl Exchange {
                 return Ok(reply);
             }
         }
-        Ok(self.forward(&head, body).await)
+        Ok(self.forward(&head, body, None).await)
     }
 
     /// Answers a request to the MCP endpoint.
@@ -292,19 +295,21 @@ impl Exchange {
         };
         if let Some(fault) = fault_at(&[FaultPlace::Request, FaultPlace::LaterRequest]) {
             let id = message.as_ref().map_or(Value::Null, |it| it.id.clone());
-            return self.faulty(fault, &head, &id);
+            match fault.kind {
+                HttpFaultKind::Slow => sleep(Duration::from_millis(fault.number)).await,
+                HttpFaultKind::Hang => pending().await,
+                _ => return self.faulty(fault, &head, &id),
+            }
         }
         restore_session(&mut head.headers);
-        if self.settings.notes_messages
-            && let Some(method) = said["method"].as_str()
-        {
-            (self.settings.note)(method, said["params"].clone());
-        }
+        let seen = self.settings.exchanges.as_ref();
+        let seen = seen.filter(|_| head.method == Method::POST);
+        let mut exchange = seen.map(|seen| seen.begin(&body, text(&head.headers, &REVISION)));
         if self.authorization.is_some() {
             head.headers.remove(AUTHORIZATION);
         }
         let Some(fault) = fault_at(&[FaultPlace::Answer, FaultPlace::Handshake]) else {
-            return Ok(self.forward(&head, body).await);
+            return Ok(self.forward(&head, body, exchange).await);
         };
         let answer = match self.settings.upstream.ask(&head, true, body).await {
             Ok(answer) => answer,
@@ -316,6 +321,11 @@ impl Exchange {
             return Err(HungUp);
         };
         let mut answer = Response::from_parts(head, body.to_bytes());
+        if let Some(exchange) = &mut exchange {
+            for message in messages_of(answer.headers(), answer.body()) {
+                exchange.receive(message.as_bytes());
+            }
+        }
         match fault.kind {
             HttpFaultKind::UnknownRevision => {
                 answer = with_revision(answer, UNKNOWN_REVISION);
@@ -334,8 +344,8 @@ impl Exchange {
         Ok(reply)
     }
 
-    /// Forwards a request unchanged.
-    async fn forward(&self, head: &Parts, body: Bytes) -> Reply {
+    /// Forwards a request unchanged. `exchange` sees the answer.
+    async fn forward(&self, head: &Parts, body: Bytes, exchange: Option<Exchange>) -> Reply {
         let mut head = head.clone();
         if text(&head.headers, &ORIGIN) == Some(&self.origin) {
             head.headers.remove(ORIGIN);
@@ -343,7 +353,10 @@ impl Exchange {
         let is_mcp = head.uri.path() == MCP;
         match self.settings.upstream.ask(&head, is_mcp, body).await {
             Ok(answer) => {
-                let mut reply = answer.map(|body| body.map_err(io::Error::other).boxed_unsync());
+                let (head, body) = answer.into_parts();
+                let body = Watched::new(body, &head.headers, exchange);
+                let body = body.map_err(io::Error::other).boxed_unsync();
+                let mut reply = Response::from_parts(head, body);
                 strip(reply.headers_mut());
                 mark(&mut reply);
                 reply

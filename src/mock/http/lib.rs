@@ -2,7 +2,7 @@
 //!
 //! `front` receives a request. `authorization` answers its own endpoints, and checks tokens.
 //! `faults` decides whether a request gets a fault. `upstream` forwards the rest to the server, and
-//! `events` changes its answers.
+//! `events` changes its answers. `watched` shows them to observers.
 #![forbid(unsafe_code)]
 
 mod authorization;
@@ -15,6 +15,7 @@ mod message;
 mod note;
 mod reply;
 mod upstream;
+mod watched;
 
 pub use front::{Front, FrontSettings};
 pub use note::Note;

@@ -676,3 +676,91 @@ fn proxy_applies_faults_to_real_server() {
         proxy.server.log()
     );
 }
+
+#[test]
+fn proxy_of_url_records_answers_and_applies_fault_flags() {
+    let tree = Tree::new();
+    let real = Mock::start(&tree, json!({}), &[]);
+    let target = format!("{}/mcp", real.origin);
+    let mut proxy = Mock::run(
+        &tree,
+        &[
+            "proxy",
+            "--target",
+            &target,
+            "--fault",
+            "read=bad-gateway",
+            "--fault",
+            "write=cut",
+            "--fault-times",
+            "1",
+            "--output",
+            "tape.jsonl",
+            "--journal",
+            "journal.jsonl",
+        ],
+    );
+    let statuses = [(); 3].map(|()| proxy.call("read", "").status);
+    assert_eq!(statuses, [502, 200, 200]);
+    let call = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "write"}});
+    let batch = json!([call(5), call(6)]);
+    assert_eq!(proxy.server.post_with(&batch, &[]).status, 200);
+    proxy.server.terminate();
+    assert_eq!(
+        proxy.server.wait().code(),
+        Some(0),
+        "{}",
+        proxy.server.log()
+    );
+    let lines = |name: &str| -> Vec<Value> {
+        let text = tree.read(name);
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let entry = |name: &str, text: &str| {
+        let result = json!({"content": [{"type": "text", "text": text}]});
+        json!({"method": "tools/call", "params": {"name": name}, "result": result})
+    };
+    let mut kept = lines("tape.jsonl");
+    for line in &mut kept {
+        line.as_object_mut().unwrap().remove("ms");
+    }
+    let (read, write) = (entry("read", "note"), entry("write", "kept"));
+    assert_eq!(kept[1..], [&read, &read, &write, &write].map(Clone::clone));
+    let ids: Vec<Value> = lines("journal.jsonl")
+        .iter()
+        .map(|line| {
+            json!([
+                line["number"],
+                line["id"],
+                line["result"] == write["result"]
+            ])
+        })
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            json!([1, 1, false]),
+            json!([2, 1, false]),
+            json!([3, 5, true]),
+            json!([4, 6, true])
+        ]
+    );
+}
+
+#[test]
+fn fault_flag_applies_to_requests_over_http() {
+    let tree = Tree::new();
+    let manifest = "mock_server: { tools: [] }";
+    let mut mock = Mock::serve(
+        &tree,
+        manifest,
+        &["--fault", "unauthorized", "--fault-times", "1"],
+    );
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let statuses = [(); 2].map(|()| mock.server.post_with(&list, &[]).status);
+    assert_eq!(statuses, [401, 200]);
+    mock.server.terminate();
+    mock.server.wait();
+}

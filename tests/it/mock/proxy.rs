@@ -309,18 +309,22 @@ fn killed_proxy_leaves_cassette_of_answers() {
 #[test]
 fn flags_of_other_kind_of_target_are_refused() {
     let url = "https://example.com/mcp";
-    let cases: [(&[&str], &str); 4] = [
+    let cases: [(&[&str], &str); 5] = [
         (
             &["record", "--target", url, "-o", "c.jsonl"],
             "and `https://example.com/mcp` is a URL; only `replay mock proxy` takes a URL",
         ),
         (
-            &["proxy", "--target", url, "-o", "c.jsonl"],
-            "--output goes with a command; a URL is not recorded",
+            &["proxy", "--target", url, "--fault", "badjson"],
+            "--fault: `badjson` is no fault of HTTP; valid: unauthorized, rate-limited:SECONDS, ",
         ),
         (
-            &["proxy", "--target", url, "--fault", "hang"],
-            "--fault goes with a command; for a URL, name a manifest with `faults` (--faults-from)",
+            &["proxy", "--target", "true", "--fault", "cut"],
+            "--fault cut is a fault of HTTP; it needs --http, or a --target that is a URL",
+        ),
+        (
+            &["--preset", "evil", "--fault", "a=cut"],
+            "--fault cut is a fault of HTTP; it needs --http, or a --target that is a URL",
         ),
         (
             &["proxy", "--target", "true", "--http", "127.0.0.1:0"],
