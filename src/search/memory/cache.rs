@@ -36,7 +36,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use super::Inner;
 use super::patterns::{Keys, PatternKeys};
-use super::store::Packed;
+use super::store::{PackedDirectory, PackedFiles};
 
 /// Most that all files of the search cache take, in bytes.
 const MAX_SEARCH_CACHES_BYTES: u64 = 1024 * 1024 * 1024;
@@ -76,22 +76,45 @@ struct CacheFile {
     parts: Vec<CachePart>,
 }
 
-/// Position of a directory's part in the file.
+/// Position of a directory's two parts in the file: its listing, and the records of its files.
 #[derive(Debug, Clone, Copy)]
 struct CachePart {
     key: (u64, u64),
     at: u64,
-    bytes: u32,
-    checksum: u32,
+    listing: Piece,
+    /// Behind the listing.
+    files: Piece,
     /// Number of rewrites since the part was last used.
     age: u32,
 }
 
+/// Length and checksum of bytes in the file.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    bytes: u32,
+    checksum: u32,
+}
+
+impl Piece {
+    fn of(bytes: &[u8]) -> io::Result<Self> {
+        Ok(Self {
+            bytes: u32::try_from(bytes.len()).map_err(io::Error::other)?,
+            checksum: crc32fast::hash(bytes),
+        })
+    }
+}
+
+impl CachePart {
+    fn bytes(&self) -> u64 {
+        u64::from(self.listing.bytes) + u64::from(self.files.bytes)
+    }
+}
+
 /// Format version. It changes with the format or the search.
-const MAGIC: [u8; 8] = *b"RPSRCH\x00\x01";
+const MAGIC: [u8; 8] = *b"RPSRCH\x00\x02";
 /// Magic, identity, clock offset, and the table's position, length and checksum.
 const HEAD_BYTES: usize = 64;
-const PART_BYTES: usize = 36;
+const PART_BYTES: usize = 44;
 /// Prefix of the names of unfinished files.
 const UNFINISHED: &str = ".new-";
 
@@ -133,25 +156,36 @@ impl Cache {
         self.found.get().is_some_and(Option::is_some)
     }
 
-    /// Returns the part of a directory.
-    pub(super) fn read(&self, key: (u64, u64)) -> Option<Packed> {
+    /// Returns the listing of a directory.
+    pub(super) fn read(&self, key: (u64, u64)) -> Option<PackedDirectory> {
+        let (found, part) = self.find(key)?;
+        let bytes = found.read(part.at, part.listing)?;
+        PackedDirectory::unpack(&bytes).filter(|packed| packed.key() == key)
+    }
+
+    /// Returns the records of the files in a directory.
+    pub(super) fn read_files(&self, key: (u64, u64)) -> Option<PackedFiles> {
+        let (found, part) = self.find(key)?;
+        found.read_files(part)
+    }
+
+    fn find(&self, key: (u64, u64)) -> Option<(&CacheFile, &CachePart)> {
         let found = self.found.get()?.as_ref()?;
-        let at = found
-            .parts
-            .binary_search_by_key(&key, |part| part.key)
-            .ok()?;
-        found.read(&found.parts[at])
+        let at = found.parts.binary_search_by_key(&key, |part| part.key);
+        Some((found, &found.parts[at.ok()?]))
     }
 }
 
 impl CacheFile {
-    fn read(&self, part: &CachePart) -> Option<Packed> {
-        let mut bytes = vec![0; part.bytes as usize];
-        self.file.read_exact_at(&mut bytes, part.at).ok()?;
-        if crc32fast::hash(&bytes) != part.checksum {
-            return None;
-        }
-        Packed::unpack(&bytes).filter(|packed| packed.key() == part.key)
+    fn read(&self, at: u64, piece: Piece) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; piece.bytes as usize];
+        self.file.read_exact_at(&mut bytes, at).ok()?;
+        (crc32fast::hash(&bytes) == piece.checksum).then_some(bytes)
+    }
+
+    fn read_files(&self, part: &CachePart) -> Option<PackedFiles> {
+        let at = part.at + u64::from(part.listing.bytes);
+        PackedFiles::unpack(&self.read(at, part.files)?)
     }
 }
 
@@ -191,7 +225,7 @@ impl CacheLocation {
         let (keys, parts) = unpack_table(&table)?;
         let inside = |part: &CachePart| {
             part.at
-                .checked_add(part.bytes.into())
+                .checked_add(part.bytes())
                 .is_some_and(|end| end <= at)
         };
         parts.iter().all(inside).then_some(CacheFile {
@@ -252,20 +286,18 @@ struct Writing {
 }
 
 impl Writing {
-    fn add(&mut self, key: (u64, u64), bytes: &[u8], age: u32) -> io::Result<()> {
-        let (length, checksum) = (
-            u32::try_from(bytes.len()).map_err(io::Error::other)?,
-            crc32fast::hash(bytes),
-        );
-        self.out.write_all(bytes)?;
-        self.parts.push(CachePart {
+    fn add(&mut self, key: (u64, u64), listing: &[u8], files: &[u8], age: u32) -> io::Result<()> {
+        self.out.write_all(listing)?;
+        self.out.write_all(files)?;
+        let part = CachePart {
             key,
             at: self.at,
-            bytes: length,
-            checksum,
+            listing: Piece::of(listing)?,
+            files: Piece::of(files)?,
             age,
-        });
-        self.at += u64::from(length);
+        };
+        self.at += part.bytes();
+        self.parts.push(part);
         Ok(())
     }
 }
@@ -303,9 +335,9 @@ impl Inner {
                 parts: Vec::new(),
             };
             writing.out.write_all(&[0; HEAD_BYTES])?;
-            self.store.each_packed(|key, bytes| {
+            self.store.each_packed(|key, listing, files| {
                 pause();
-                writing.add(key, bytes, 0)
+                writing.add(key, listing, files, 0)
             })?;
             // Once the clock was set, only what was found out since is true.
             if epoch == 0
@@ -355,8 +387,9 @@ impl Inner {
         placed.and_then(|()| place.trim(self.clock.now()))
     }
 
-    /// Copies another file's parts of missing directories, as far as there is room. `is_known`: its
-    /// bits still have the patterns that they have here.
+    /// Copies another file's parts of missing directories, as far as there is room. Those that this
+    /// session has met are as good as new. `is_known`: its bits still have the patterns that they
+    /// have here.
     fn carry_over(
         &self,
         old: &CacheFile,
@@ -368,19 +401,24 @@ impl Inner {
         there.sort_unstable();
         let mut bytes = Vec::new();
         for part in &old.parts {
-            let is_full = writing.at + u64::from(part.bytes) > self.store.cap_bytes() as u64;
-            if there.binary_search(&part.key).is_ok() || part.age >= MAX_SEARCH_CACHE_AGE || is_full
-            {
+            let is_full = writing.at + part.bytes() > self.store.cap_bytes() as u64;
+            let age = match self.store.get(part.key) {
+                Some(_) => 0,
+                None => part.age + 1,
+            };
+            if there.binary_search(&part.key).is_ok() || age > MAX_SEARCH_CACHE_AGE || is_full {
                 continue;
             }
             pause();
-            let Some(mut packed) = old.read(part) else {
+            let (Some(listing), Some(mut files)) =
+                (old.read(part.at, part.listing), old.read_files(part))
+            else {
                 continue;
             };
-            packed.keep_bits(if is_known { self.cache.bits() } else { 0 });
+            files.keep_bits(if is_known { self.cache.bits() } else { 0 });
             bytes.clear();
-            packed.pack(&mut bytes);
-            writing.add(part.key, &bytes, part.age + 1)?;
+            files.pack(&mut bytes);
+            writing.add(part.key, &listing, &bytes, age)?;
         }
         Ok(())
     }
@@ -426,15 +464,21 @@ fn pack_table(keys: &[Option<Box<[u8]>>], parts: &[CachePart]) -> io::Result<Vec
     for CachePart {
         key: (device, inode),
         at,
-        bytes,
-        checksum,
+        listing,
+        files,
         age,
     } in parts
     {
         for number in [device, inode, at] {
             table.extend_from_slice(&number.to_le_bytes());
         }
-        for number in [bytes, checksum, age] {
+        for number in [
+            &listing.bytes,
+            &listing.checksum,
+            &files.bytes,
+            &files.checksum,
+            age,
+        ] {
             table.extend_from_slice(&number.to_le_bytes());
         }
     }
@@ -453,11 +497,16 @@ fn unpack_table(mut table: &[u8]) -> Option<(PatternKeys, Vec<CachePart>)> {
         let mut number = || Some(u64::from_le_bytes(array(&mut bytes)?));
         let (key, at) = ((number()?, number()?), number()?);
         let mut number = || Some(u32::from_le_bytes(array(&mut bytes)?));
+        let mut piece = || {
+            let (bytes, checksum) = (number()?, number()?);
+            Some(Piece { bytes, checksum })
+        };
+        let (listing, files) = (piece()?, piece()?);
         Some(CachePart {
             key,
             at,
-            bytes: number()?,
-            checksum: number()?,
+            listing,
+            files,
             age: number()?,
         })
     };

@@ -232,7 +232,7 @@ impl Shared {
         };
         let visit = Visit {
             shared: self,
-            recall: Recall::new(inner, None, || Query::Any),
+            recall: Recall::new(inner, None, true, || Query::Any),
         };
         // A tree that is gone needs none.
         let _ = walk(start, &options, &visit, |_: LimitReached| {

@@ -139,7 +139,7 @@ impl Memory {
         let query = || approximation().map_or(Query::Any, |text| Query::of(&text));
         self.inner
             .as_ref()
-            .map(|inner| Recall::new(inner, Some(key), query))
+            .map(|inner| Recall::new(inner, Some(key), true, query))
     }
 
     /// Returns the records for work without a pattern: entries of directories. `None` if the memory
@@ -147,7 +147,7 @@ impl Memory {
     pub fn recall_entries(&self) -> Option<Recall> {
         self.inner
             .as_ref()
-            .map(|inner| Recall::new(inner, None, || Query::Any))
+            .map(|inner| Recall::new(inner, None, false, || Query::Any))
     }
 
     /// Marks a running call until the guard is dropped, so that signatures wait.

@@ -25,6 +25,8 @@ pub struct Recall {
     /// The number of the pattern's bit; `None` if its answers are not kept.
     bit: Option<u32>,
     query: Query,
+    /// `true` if the search asks for records of files.
+    needs_files: bool,
     /// Start of the search, in seconds since 1970. A file that is settled by then still is when it
     /// is read.
     began: i64,
@@ -50,6 +52,7 @@ impl Recall {
     pub(super) fn new(
         inner: &Arc<Inner>,
         key: Option<&[u8]>,
+        needs_files: bool,
         query: impl FnOnce() -> Query,
     ) -> Self {
         let can_learn = inner.watch_clock();
@@ -73,6 +76,7 @@ impl Recall {
             } else {
                 query()
             },
+            needs_files,
             began: inner.clock.now(),
             can_learn,
             epoch,
@@ -94,24 +98,50 @@ impl Recall {
             return Ok(Arc::new(dir.list()?.into()));
         };
         let store = &self.inner.store;
-        if let Some(known) = store.find(&version, self.search, || self.is_current()) {
+        let find = || {
+            let known = store.find(&version, self.search, || self.is_current())?;
+            if self.needs_files {
+                self.read_files(&known.notes);
+            }
+            Some(known)
+        };
+        if let Some(known) = find() {
             return Ok(known);
         }
-        let (cache, key) = (&self.inner.cache, (version.device, version.inode));
+        let key = (version.device, version.inode);
+        let mut old = store.get(key);
         if self.epoch == 0
-            && !store.holds(key)
-            && let Some(packed) = cache.read(key)
+            && old.is_none()
+            && let Some(packed) = self.inner.cache.read(key)
         {
-            store.restore(packed, self.search, || cache.bits(), || self.is_current());
-            if let Some(known) = store.find(&version, self.search, || self.is_current()) {
+            store.restore(packed, self.search, || self.is_current());
+            if let Some(known) = find() {
                 return Ok(known);
             }
+            old = store.get(key);
+        }
+        // Its files may have the versions that they had.
+        if let Some(old) = old {
+            self.read_files(&old.notes);
         }
         let listing = dir.list()?;
         let is_settled = self.age_secs(&version) > SETTLED_SECS && listing.knows_kinds();
         Ok(store.keep(version, is_settled, listing, self.search, || {
             self.is_current()
         }))
+    }
+
+    /// Reads an earlier session's records of the files in a directory, unless they were read.
+    fn read_files(&self, notes: &Notes) {
+        let cache = &self.inner.cache;
+        if notes.is_unread() {
+            let packed = cache.read_files(notes.key()).unwrap_or_default();
+            let bits = || cache.bits();
+            let is_current = || self.is_current();
+            self.inner
+                .store
+                .restore_files(notes, packed, self.search, bits, is_current);
+        }
     }
 
     /// Returns the finding that makes opening the file unnecessary, if any. Costs a `stat` if the

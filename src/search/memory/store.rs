@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 mod packed;
 
-pub(super) use packed::Packed;
+pub(super) use packed::{PackedDirectory, PackedFiles};
 
 use replay_files::fs::{Entries, Listing, Version};
 
@@ -72,6 +72,8 @@ struct Files {
     bytes: usize,
     /// `true` if the directory is in the store; others do not learn.
     is_kept: bool,
+    /// `true` if an earlier session may have records that were not read.
+    is_unread: bool,
 }
 
 /// Record of one file. It is small, since fresh memory is most of the cost of a first search. The
@@ -136,6 +138,10 @@ impl Notes {
         self.key.0
     }
 
+    pub(super) fn key(&self) -> (u64, u64) {
+        self.key
+    }
+
     fn lock(&self) -> MutexGuard<'_, Files> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -164,6 +170,11 @@ impl Notes {
             record.absent |= bits;
         }
         Some((record.version(self.key.0), Finding::NoMatch))
+    }
+
+    /// Returns true if an earlier session may have records of the files that were not read.
+    pub(super) fn is_unread(&self) -> bool {
+        self.lock().is_unread
     }
 
     /// Returns true if the file is known, not binary, and has no signature.
@@ -305,42 +316,74 @@ impl Store {
             .unwrap_or_else(|rest| Arc::new(rest.into()))
     }
 
-    /// Restores an earlier session's records of a directory without records. `bits` returns the
-    /// bits whose patterns are unchanged. It is called under the lock that precedes clearing bits
-    /// in all records.
+    /// Restores an earlier session's listing of a directory without a record.
     pub(super) fn restore(
         &self,
-        mut packed: Packed,
+        packed: PackedDirectory,
         search: u32,
-        bits: impl Fn() -> u64,
         is_current: impl Fn() -> bool,
     ) {
         let mut shard = self.shard(packed.key());
         if is_current() && !shard.dirs.contains_key(&packed.key()) {
-            packed.keep_bits(bits());
+            let contents = DirectoryContents {
+                version: packed.version,
+                is_settled: packed.is_settled,
+                listing: packed.listing,
+                files: Files {
+                    is_unread: true,
+                    ..Files::default()
+                },
+            };
             // Without room it is listed and read, as what nobody knew.
-            let _ = self.insert(&mut shard, packed.into_contents(), search);
+            let _ = self.insert(&mut shard, contents, search);
         }
     }
 
-    /// Returns true if a directory has records.
-    pub(super) fn holds(&self, key: (u64, u64)) -> bool {
-        self.shard(key).dirs.contains_key(&key)
+    /// Restores an earlier session's records of the files in a directory. `bits` returns the bits
+    /// whose patterns are unchanged. It is called under the lock that precedes clearing bits in all
+    /// records.
+    pub(super) fn restore_files(
+        &self,
+        notes: &Notes,
+        mut packed: PackedFiles,
+        search: u32,
+        bits: impl Fn() -> u64,
+        is_current: impl Fn() -> bool,
+    ) {
+        let mut shard = self.shard(notes.key);
+        let has_room = is_current() && self.make_room(&mut shard, packed.bytes(), search, 1);
+        let mut files = notes.lock();
+        if !std::mem::take(&mut files.is_unread) || !files.is_kept || !has_room {
+            return;
+        }
+        packed.keep_bits(bits());
+        let before = files.bytes;
+        if packed.put_into(&mut files, notes.places) {
+            self.bytes
+                .fetch_add(files.bytes - before, Ordering::Relaxed);
+        }
     }
 
-    /// Gives each directory, packed, with its key.
+    /// Returns the entries of a directory, of whatever version.
+    pub(super) fn get(&self, key: (u64, u64)) -> Option<Arc<Entries<Notes>>> {
+        let shard = self.shard(key);
+        shard.dirs.get(&key).map(|kept| Arc::clone(&kept.entries))
+    }
+
+    /// Gives each directory as two parts, with its key, but for those whose parts are in a file.
     pub(super) fn each_packed<E>(
         &self,
-        mut give: impl FnMut((u64, u64), &[u8]) -> Result<(), E>,
+        mut give: impl FnMut((u64, u64), &[u8], &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut bytes = Vec::new();
+        let (mut directory, mut files) = (Vec::new(), Vec::new());
         for shard in &self.shards {
             let keys: Vec<_> = lock(shard).dirs.keys().copied().collect();
             for key in keys {
-                bytes.clear();
+                directory.clear();
+                files.clear();
                 let kept = lock(shard).dirs.get(&key).cloned();
-                if kept.is_some_and(|kept| kept.pack(&mut bytes)) {
-                    give(key, &bytes)?;
+                if kept.is_some_and(|kept| kept.pack(&mut directory, &mut files)) {
+                    give(key, &directory, &files)?;
                 }
             }
         }

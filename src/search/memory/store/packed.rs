@@ -1,15 +1,21 @@
-//! A directory and what is known of its files, as bytes for a later session.
+//! A directory and what is known of its files, as bytes for a later session. They are two parts, as
+//! searches for names need no records of files.
 
 use replay_files::fs::{Listing, Version};
 
-use super::{DirectoryContents, DirectoryRecord, Files, Record, cost};
+use super::{DirectoryRecord, Files, Record};
 use crate::memory::signature::Signature;
 
 /// A directory as an earlier session knew it.
-pub(crate) struct Packed {
+pub(crate) struct PackedDirectory {
     pub(super) version: Version,
     pub(super) is_settled: bool,
     pub(super) listing: Listing,
+}
+
+/// Records of the files of a directory, as an earlier session knew them.
+#[derive(Default)]
+pub(crate) struct PackedFiles {
     pub(super) records: Vec<Record>,
     pub(super) signatures: Vec<Option<Signature>>,
 }
@@ -28,57 +34,39 @@ fn put(out: &mut Vec<u8>, numbers: &[u64]) {
 }
 
 impl DirectoryRecord {
-    /// Adds it to `out`. `false`: nothing of it is worth keeping.
-    pub(super) fn pack(&self, out: &mut Vec<u8>) -> bool {
+    /// Adds both parts to the buffers. Returns false if there is nothing that a file lacks.
+    pub(super) fn pack(&self, directory: &mut Vec<u8>, of_files: &mut Vec<u8>) -> bool {
         let files = self.entries.notes.lock();
-        if !self.is_settled && files.records.is_empty() {
+        if files.is_unread || !self.is_settled && files.records.is_empty() {
             return false;
         }
-        let parts = PackedParts {
-            version: &self.version,
-            is_settled: self.is_settled,
-            listing: &self.entries.listing,
-            records: &files.records,
-            signatures: &files.signatures,
-        };
-        parts.pack(out);
+        let Version {
+            device,
+            inode,
+            size,
+            modified,
+            changed,
+        } = self.version;
+        put(directory, &[device, inode, size]);
+        for (secs, nanos) in [modified, changed] {
+            put(directory, &[secs.cast_unsigned(), nanos.into()]);
+        }
+        put(directory, &[self.is_settled.into()]);
+        self.entries.listing.pack(directory);
+        pack_files(&files.records, &files.signatures, of_files);
         true
     }
 }
 
-impl Packed {
-    /// Adds it to `out`.
-    pub(crate) fn pack(&self, out: &mut Vec<u8>) {
-        let parts = PackedParts {
-            version: &self.version,
-            is_settled: self.is_settled,
-            listing: &self.listing,
-            records: &self.records,
-            signatures: &self.signatures,
-        };
-        parts.pack(out);
-    }
-
+impl PackedDirectory {
     /// `None` if the bytes are something else.
     pub(crate) fn unpack(mut bytes: &[u8]) -> Option<Self> {
         let mut next = || number(&mut bytes);
         let (device, inode, size) = (next()?, next()?, next()?);
         let mut time = || Some((next()?.cast_signed(), u32::try_from(next()?).ok()?));
         let (modified, changed) = (time()?, time()?);
-        let (is_settled, has_records, has_signatures) = (next()? != 0, next()? != 0, next()? != 0);
+        let is_settled = next()? != 0;
         let listing = Listing::unpack(&mut bytes)?;
-        let places = listing.places();
-        let records = (0..if has_records { places } else { 0 }).map(|_| Record::unpack(&mut bytes));
-        let records = records.collect::<Option<_>>()?;
-        let signature = |_| match number(&mut bytes)? {
-            NO_SIGNATURE => Some(None),
-            length => Some(Some(Signature::unpack(
-                bytes.split_off(..usize::try_from(length).ok()?)?,
-            )?)),
-        };
-        let signatures = (0..if has_signatures { places } else { 0 })
-            .map(signature)
-            .collect::<Option<_>>()?;
         let version = Version {
             device,
             inode,
@@ -90,14 +78,37 @@ impl Packed {
             version,
             is_settled,
             listing,
-            records,
-            signatures,
         })
     }
 
     /// Device and inode number of the directory.
     pub(crate) fn key(&self) -> (u64, u64) {
         (self.version.device, self.version.inode)
+    }
+}
+
+impl PackedFiles {
+    /// `None` if the bytes are something else.
+    pub(crate) fn unpack(mut bytes: &[u8]) -> Option<Self> {
+        let (records, signatures) = (number(&mut bytes)?, number(&mut bytes)?);
+        let records = (0..records).map(|_| Record::unpack(&mut bytes));
+        let records = records.collect::<Option<_>>()?;
+        let signature = |_| match number(&mut bytes)? {
+            NO_SIGNATURE => Some(None),
+            length => Some(Some(Signature::unpack(
+                bytes.split_off(..usize::try_from(length).ok()?)?,
+            )?)),
+        };
+        let signatures = (0..signatures).map(signature).collect::<Option<_>>()?;
+        bytes.is_empty().then_some(Self {
+            records,
+            signatures,
+        })
+    }
+
+    /// Adds them to `out`.
+    pub(crate) fn pack(&self, out: &mut Vec<u8>) {
+        pack_files(&self.records, &self.signatures, out);
     }
 
     /// Leaves of the patterns that files have no match for those of these bits.
@@ -107,87 +118,56 @@ impl Packed {
             .for_each(|record| record.absent &= bits);
     }
 
-    /// Returns the contents, with the size of the records beside the directory.
-    pub(super) fn into_contents(self) -> DirectoryContents {
-        let signed: usize = self.signatures.iter().flatten().map(cost).sum();
-        let tables = size_of_val(&*self.records) + size_of_val(&*self.signatures);
-        let files = Files {
-            records: self.records,
-            signatures: self.signatures,
-            bytes: signed + tables,
-            ..Files::default()
-        };
-        DirectoryContents {
-            version: self.version,
-            is_settled: self.is_settled,
-            listing: self.listing,
-            files,
+    /// Returns the memory that they take, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let signed: usize = self.signatures.iter().flatten().map(super::cost).sum();
+        signed + size_of_val(&*self.records) + size_of_val(&*self.signatures)
+    }
+
+    /// Puts them into the notes of a directory with so many places.
+    pub(super) fn put_into(self, files: &mut Files, places: usize) -> bool {
+        let fits = |length: usize| length == 0 || length == places;
+        if !fits(self.records.len()) || !fits(self.signatures.len()) {
+            return false;
         }
+        files.bytes += self.bytes();
+        (files.records, files.signatures) = (self.records, self.signatures);
+        true
     }
 }
 
-/// The parts of a packed directory.
-struct PackedParts<'a> {
-    version: &'a Version,
-    is_settled: bool,
-    listing: &'a Listing,
-    records: &'a [Record],
-    signatures: &'a [Option<Signature>],
-}
-
-impl PackedParts<'_> {
-    fn pack(&self, out: &mut Vec<u8>) {
-        let Version {
-            device,
-            inode,
-            size,
-            modified,
-            changed,
-        } = *self.version;
-        put(out, &[device, inode, size]);
-        for (secs, nanos) in [modified, changed] {
-            put(out, &[secs.cast_unsigned(), nanos.into()]);
-        }
+fn pack_files(records: &[Record], signatures: &[Option<Signature>], out: &mut Vec<u8>) {
+    put(out, &[records.len() as u64, signatures.len() as u64]);
+    for Record {
+        inode,
+        modified,
+        changed,
+        absent,
+        size,
+        is_binary,
+    } in records
+    {
+        let flags = u64::from(*size) << 1 | u64::from(*is_binary);
         put(
             out,
             &[
-                self.is_settled.into(),
-                (!self.records.is_empty()).into(),
-                (!self.signatures.is_empty()).into(),
+                *inode,
+                modified.cast_unsigned(),
+                changed.cast_unsigned(),
+                *absent,
+                flags,
             ],
         );
-        self.listing.pack(out);
-        for Record {
-            inode,
-            modified,
-            changed,
-            absent,
-            size,
-            is_binary,
-        } in self.records
-        {
-            let flags = u64::from(*size) << 1 | u64::from(*is_binary);
-            put(
-                out,
-                &[
-                    *inode,
-                    modified.cast_unsigned(),
-                    changed.cast_unsigned(),
-                    *absent,
-                    flags,
-                ],
-            );
-        }
-        for signature in self.signatures {
-            put(
-                out,
-                &[signature
-                    .as_ref()
-                    .map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)],
-            );
-            if let Some(signature) = signature {
-                signature.pack(out);
-            }
+    }
+    for signature in signatures {
+        put(
+            out,
+            &[signature
+                .as_ref()
+                .map_or(NO_SIGNATURE, |signature| signature.bytes() as u64)],
+        );
+        if let Some(signature) = signature {
+            signature.pack(out);
         }
     }
 }

@@ -115,6 +115,31 @@ fn next_session_uses_cached_records() {
 }
 
 #[test]
+fn search_for_names_leaves_file_records_to_later_searches() {
+    let mut tree = with_a_lie();
+    let names = |tree: &Tree| {
+        let unread = std::sync::atomic::AtomicUsize::new(0);
+        let recall = tree.memory.recall_entries().unwrap();
+        tree.each_file(&recall, &|_, notes| {
+            unread.fetch_add(usize::from(notes.is_unread()), Ordering::SeqCst);
+        });
+        unread.into_inner()
+    };
+    assert_eq!((names(&tree), tree.knows_entries("d")), (5, true));
+    // The file keeps what this session has not read.
+    tree.next_session();
+    assert_eq!(names(&tree), 5);
+    assert_eq!((tree.search("two"), names(&tree)), (lines(&LIED), 0));
+    // Nor does a new file in the directory lose it.
+    tree.begin();
+    assert_eq!(names(&tree), 5);
+    tree.write("d/c", "two\n");
+    assert_eq!(names(&tree), 3);
+    let with_new = [("d/b", 2), ("d/c", 1), ("other/a", 1), ("other/b", 2)];
+    assert_eq!(tree.search("two"), lines(&with_new));
+}
+
+#[test]
 fn change_between_sessions_is_noticed() {
     type Change = fn(&Path);
     let changes: [Change; 8] = [
