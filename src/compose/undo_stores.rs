@@ -8,7 +8,7 @@
     reason = "places of the operator's, looked at for a person"
 )]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -127,12 +127,9 @@ pub(super) fn note_of(state: &Path, name: &str) -> PathBuf {
 /// Stores of all notes.
 pub(super) fn noted_stores(state: &Path) -> Vec<Result<PathBuf>> {
     let is_note = |path: &PathBuf| path.extension() == Some(OsStr::new(NOTE));
-    entries(state)
-        .unwrap_or_default()
-        .iter()
-        .filter(|path| is_note(path))
-        .map(|note| store_of_note(note))
-        .collect()
+    let mut notes = entries(state).unwrap_or_default();
+    notes.retain(is_note);
+    notes.iter().map(|note| store_of_note(note)).collect()
 }
 
 /// Finds the stores with changes of a directory, given by its canonical path. Also returns error
@@ -208,11 +205,11 @@ fn private_entries(place: &Path) -> Result<Vec<PathBuf>> {
 fn entries(place: &Path) -> Result<Vec<PathBuf>> {
     let entries =
         std::fs::read_dir(place).with_context(|| format!("listing `{}`", place.display()))?;
-    let mut stores: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
+    let mut names: Vec<OsString> = entries
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
         .collect();
-    stores.sort();
-    Ok(stores)
+    names.sort();
+    Ok(names.iter().map(|name| place.join(name)).collect())
 }
 
 /// Reads a file that may come from an agent. Does not block on special files, and limits the size.

@@ -123,12 +123,17 @@ impl VisibleMachine {
         found.system.retain(|seen| is_shown(&seen.path));
         found.cargo_home = found.cargo_home.filter(|place| is_shown(place));
         if self.scope != EnvironmentScope::None && private_home {
-            let files = self.definitions.certificates().iter();
-            let files = files.filter_map(|name| Some(PathBuf::from(world.variable(name)?)));
-            let files = files.filter(|file| {
+            let names = self.definitions.certificates().iter();
+            let mut files: Vec<PathBuf> = names
+                .filter_map(|name| Some(world.variable(name)?.into()))
+                .collect();
+            // Many variables name the same file.
+            files.sort();
+            files.dedup();
+            files.retain(|file| {
                 is_shown(file) && read_configuration(file).is_ok_and(|text| is_certificates(&text))
             });
-            found.system.extend(files.map(|path| Visible {
+            found.system.extend(files.into_iter().map(|path| Visible {
                 path,
                 why: "certificates".into(),
             }));

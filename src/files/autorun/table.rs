@@ -125,26 +125,25 @@ impl AutorunRule {
             self.not_below
                 .is_some_and(|other| name.eq_ignore_ascii_case(other.as_bytes()))
         };
-        if names.iter().any(is) {
-            return None;
-        }
-        match self.path.strip_suffix("/**") {
+        let begins = match self.path.strip_suffix("/**") {
             None => ends_with(names, self.path),
             Some(directory) => (1..names.len()).find_map(|end| ends_with(&names[..end], directory)),
-        }
+        };
+        begins.filter(|_| !names.iter().any(is))
     }
 }
 
 /// Returns the index of the first matching component if the path ends with `path`. Ignores case,
 /// because some filesystems do.
 fn ends_with(names: &[&[u8]], path: &str) -> Option<usize> {
-    let wanted: Vec<&str> = path.split('/').collect();
-    let begin = names.len().checked_sub(wanted.len())?;
-    names[begin..]
-        .iter()
-        .zip(wanted)
-        .all(|(name, wanted)| name.eq_ignore_ascii_case(wanted.as_bytes()))
-        .then_some(begin)
+    let mut begin = names.len();
+    for wanted in path.rsplit('/') {
+        begin = begin.checked_sub(1)?;
+        if !names[begin].eq_ignore_ascii_case(wanted.as_bytes()) {
+            return None;
+        }
+    }
+    Some(begin)
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use replay_base::limits::{MAX_AUTORUN_BYTES, MAX_REPOSITORIES};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
+use replay_base::limits::{LIST_BUFFER_BYTES, MAX_AUTORUN_BYTES, MAX_REPOSITORIES};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, openat, statat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -100,6 +100,7 @@ impl Repositories {
                 left: MAX_REPOSITORY_DIRECTORIES,
                 until: Instant::now() + Duration::from_millis(MAX_REPOSITORY_WALK_MS),
                 is_partial: false,
+                buffer: Vec::new(),
             };
             for (path, handle) in &self.roots {
                 walk.run(path, handle);
@@ -143,6 +144,8 @@ struct Walk {
     left: usize,
     until: Instant,
     is_partial: bool,
+    /// For the kernel's lists of entries.
+    buffer: Vec<u8>,
 }
 
 /// A directory, and those in it that are still to be looked at.
@@ -190,10 +193,8 @@ impl Walk {
             | OFlags::NOFOLLOW
             | OFlags::NONBLOCK
             | OFlags::CLOEXEC;
-        let opened = openat(above, name, flags, Mode::empty())
-            .and_then(|dir| Ok((Dir::read_from(&dir)?, dir)));
-        let (entries, dir) = match opened {
-            Ok(opened) => opened,
+        let dir = match openat(above, name, flags, Mode::empty()) {
+            Ok(dir) => dir,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return None,
             Err(errno) => {
                 let owner = statat(above, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_uid);
@@ -217,7 +218,10 @@ impl Walk {
         let mut below = Vec::new();
         let (mut head, mut common, mut config) = (false, false, false);
         let objects = place.file_name().is_some_and(|name| name == "objects");
-        for entry in entries {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.reserve(LIST_BUFFER_BYTES);
+        let mut entries = RawDir::new(&dir, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
             let Ok(entry) = entry else {
                 self.is_partial = true;
                 break;
@@ -245,6 +249,7 @@ impl Walk {
                 _ => {}
             }
         }
+        self.buffer = buffer;
         self.is_partial |= self.frozen.len().max(self.hooks.len()) > MAX_REPOSITORIES;
         let has = |name: &str| below.iter().any(|other| other == name);
         // By its name, or by what no command can take away: without HEAD git knows it as none,
