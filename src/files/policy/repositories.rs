@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use replay_base::limits::{LIST_BUFFER_BYTES, MAX_AUTORUN_BYTES, MAX_REPOSITORIES};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, openat, statat};
+use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, RawDir, accessat, openat, statat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -193,7 +193,12 @@ impl Walk {
             | OFlags::NOFOLLOW
             | OFlags::NONBLOCK
             | OFlags::CLOEXEC;
-        let dir = match openat(above, name, flags, Mode::empty()) {
+        // What can be listed, but not entered, is unreadable, too.
+        let opened = openat(above, name, flags, Mode::empty()).and_then(|dir| {
+            accessat(&dir, ".", Access::EXEC_OK, AtFlags::EACCESS)?;
+            Ok(dir)
+        });
+        let dir = match opened {
             Ok(dir) => dir,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return None,
             Err(errno) => {
