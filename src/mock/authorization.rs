@@ -152,7 +152,7 @@ pub enum TokenForm {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Refresh {
-    /// A new one at each use. The use of an old one ends the grant.
+    /// A new one at each use. The use of an old one ends all of them.
     #[default]
     Rotate,
     /// The same one again.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use replay_mcp::protocol::fault;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use super::redact::Redactor;
 use super::schema::shorten;
 use super::sequence::arguments;
 use super::sink::Sink;
+use super::sync::lock;
 use super::yaml::TextPlace;
 
 /// First line of a cassette.
@@ -236,16 +237,17 @@ impl Cassette {
                 methods.join(", ")
             );
         };
-        let (reason, next) = if self.matching == CassetteMatch::Order {
-            (format!("of {method} left: all {recorded} are used"), "")
-        } else {
-            let asked = shorten(&params.to_string());
-            let next = ", or take the answers in their order with --match order";
-            (format!("for {method} with {asked}"), next)
-        };
+        if self.matching == CassetteMatch::Order {
+            return format!(
+                "the cassette has no exchange of {method} left: all {recorded} are used; add it \
+                 with --on-miss record --target CMD"
+            );
+        }
         format!(
-            "the cassette has no exchange {reason}; the most similar one differs at {}; add it \
-             with --on-miss record --target CMD{next}",
+            "the cassette has no exchange for {method} with {}; the most similar one differs at {}; \
+             add it with --on-miss record --target CMD, or take the answers in their order with \
+             --match order",
+            shorten(&params.to_string()),
             Difference::list(&differences)
         )
     }
@@ -306,20 +308,22 @@ fn canonical(value: &Value) -> Value {
 pub struct CassetteRecorder {
     sink: Sink,
     redactor: Redactor,
+    /// The first line, until it is written.
+    header: Mutex<Option<CassetteHeader>>,
 }
 
 impl CassetteRecorder {
-    /// Creates a recorder and writes the header. `sink` should not buffer. Fails if the write
-    /// fails.
-    pub fn new(mut sink: Box<dyn Write + Send>, redactor: Redactor) -> std::io::Result<Self> {
-        let mut header = serde_json::to_vec(&CassetteHeader {
+    /// Creates a recorder. The header is written with the first exchange. `sink` should not buffer.
+    pub fn new(sink: Box<dyn Write + Send>, redactor: Redactor) -> Self {
+        let header = CassetteHeader {
             cassette: 1,
             redact: redactor.patterns(),
             matching: None,
-        })?;
-        header.push(b'\n');
-        sink.write_all(&header)?;
-        Ok(Self::behind(sink, redactor))
+        };
+        Self {
+            header: Mutex::new(Some(header)),
+            ..Self::behind(sink, redactor)
+        }
     }
 
     /// Creates a recorder that appends to an existing cassette.
@@ -327,6 +331,7 @@ impl CassetteRecorder {
         Self {
             sink: Sink::new("the cassette", sink),
             redactor,
+            header: Mutex::default(),
         }
     }
 
@@ -341,6 +346,11 @@ impl CassetteRecorder {
             before: entry.before.iter().map(hide).collect(),
             ms: entry.ms,
         };
+        let mut header = lock(&self.header);
+        if let Some(header) = header.take() {
+            self.sink.write(&header);
+        }
+        drop(header);
         self.sink.write(&entry);
     }
 }

@@ -89,7 +89,7 @@ impl Catalog {
         let mut faults = ProblemList::new(source);
         let mut catalog = Self::compile(manifest, &mut faults, "");
         lint::check(manifest, "", &mut faults);
-        lint::check_tools_of_http(manifest, &mut faults);
+        lint::check_http(manifest, &mut faults);
         if let Some(change) = &manifest.list_changed {
             let mut after = manifest.clone();
             after.list_changed = None;

@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::http_event::HttpEvent;
 use super::observer::{SeenMessage, SessionObserver};
 use super::problems::{FileProblem, LoadError, ProblemList, SourceText, nearest};
 use super::schema;
@@ -112,6 +113,17 @@ impl ExpectationVerifier {
                     &pointer,
                     "an expectation must have either a `tool` or a `method`",
                 );
+            }
+            let methods = expectation.method.iter().flat_map(Methods::names);
+            for method in methods {
+                if method.starts_with("http/") && !HttpEvent::METHODS.contains(&&**method) {
+                    let valid = HttpEvent::METHODS.join(", ");
+                    let message = format!("`{method}` is no event of HTTP; valid: {valid}");
+                    faults.add(&format!("{pointer}/method"), message);
+                } else if expectation.tool.is_some() && method != "tools/call" {
+                    let message = format!("`tool` goes with tools/call, not with {method}");
+                    faults.add(&format!("{pointer}/tool"), message);
+                }
             }
             if expectation.times.is_some()
                 && (expectation.at_least.is_some() || expectation.at_most.is_some())

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
+use super::problems::nearest;
+
 /// Largest number of a fault: ten minutes in milliseconds.
 const MAX_NUMBER: u64 = 600_000;
 
@@ -29,6 +31,16 @@ pub enum FaultPlace {
     Token,
     /// A token that is issued.
     Issue,
+}
+
+impl FaultPlace {
+    /// Returns true for the parts of a login.
+    pub(crate) fn is_of_authorization(self) -> bool {
+        match self {
+            Self::Request | Self::LaterRequest | Self::Answer | Self::Handshake => false,
+            Self::Metadata | Self::Authorize | Self::Token | Self::Issue => true,
+        }
+    }
 }
 
 macro_rules! faults {
@@ -117,12 +129,19 @@ impl FromStr for HttpFault {
             Some((name, number)) => (name, Some(number)),
             None => (text, None),
         };
-        let known = FAULTS
-            .iter()
-            .find(|(_, _, known, unit, _)| *known == name && unit.is_empty() == number.is_none());
+        let known = FAULTS.iter().find(|(_, _, known, _, _)| *known == name);
         let Some((kind, _, _, unit, _)) = known else {
-            return Err(format!("`{text}` is no fault of HTTP; valid: {}", names()));
+            let near = nearest(name, FAULTS.iter().map(|fault| fault.2));
+            let names = names();
+            return Err(format!(
+                "`{text}` is no fault of HTTP{near}; valid: {names}"
+            ));
         };
+        match (unit.is_empty(), number) {
+            (true, Some(_)) => return Err(format!("`{text}` has a number; use `{name}`")),
+            (false, None) => return Err(format!("`{text}` lacks {unit}, as in `{name}:2`")),
+            _ => {}
+        }
         let number = number.map_or(Some(0), |number| {
             number.parse().ok().filter(|number| *number <= MAX_NUMBER)
         });

@@ -63,8 +63,26 @@ pub(crate) fn check(manifest: &Manifest, pointer: &str, faults: &mut ProblemList
     }
 }
 
-/// Warns of tools in `auth` and `faults` that the manifest lacks. One without tools is for a proxy.
-pub(crate) fn check_tools_of_http(manifest: &Manifest, faults: &mut ProblemList<'_>) {
+/// Warns of faults that no request gets, and of tools in `auth` and `faults` that the manifest lacks.
+/// One without tools is for a proxy.
+pub(crate) fn check_http(manifest: &Manifest, faults: &mut ProblemList<'_>) {
+    for (index, rule) in manifest.faults.iter().enumerate() {
+        let pointer = format!("/faults/{index}");
+        let (fault, is_of_login) = (rule.fault, rule.fault.place().is_of_authorization());
+        if is_of_login && manifest.auth.is_none() {
+            faults.warn(
+                &pointer,
+                format!("`{fault}` needs `auth`, which is missing"),
+            );
+        }
+        if is_of_login && (rule.tool.is_some() || rule.method.is_some()) {
+            let text = format!("`{fault}` is part of the login, which has no tool or method");
+            faults.warn(&pointer, text);
+        }
+        if rule.tool.is_some() && rule.method.as_ref().is_some_and(|it| it != "tools/call") {
+            faults.warn(&pointer, "`tool` goes with tools/call alone");
+        }
+    }
     let later = manifest.list_changed.iter().flat_map(|it| &it.tools);
     let tools = manifest.tools.iter().chain(later.flatten());
     let known: Vec<&str> = tools.clone().map(|tool| tool.name.as_str()).collect();

@@ -263,8 +263,8 @@ fn share(all: usize) -> usize {
 pub(crate) fn listen_for_mock(address: SocketAddr) -> Result<TcpListener> {
     if !address.ip().is_loopback() {
         bail!(
-            "--http {address}: other machines can connect, and a mock has no tokens; listen at \
-             127.0.0.1"
+            "--http {address}: other machines can connect, and a mock protects nothing, also with \
+             `auth`; listen at 127.0.0.1"
         );
     }
     listen(address)

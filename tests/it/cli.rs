@@ -346,7 +346,7 @@ fn failed_start_names_next_step() {
         (
             &["mock", "--tools-from", "nope.yaml"],
             "`nope.yaml` cannot be read: No such file or directory (os error 2); `replay mock \
-             --help` lists the flags that create such a file",
+             init` creates a manifest, `replay mock record` a cassette",
         ),
     ] {
         assert_eq!(complaint(&tree, arguments), format!("replay: {expected}\n"));

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Error, Result};
 use replay_base::limits::MAX_LINE_BYTES;
 use replay_mcp::protocol::Revision;
 use replay_mcp::transport::Limits;
-use replay_mock::{Exchanges, FaultRules, Manifest, Observers};
+use replay_mock::{Exchanges, FaultRules, HttpEvent, Manifest, Observers};
 use replay_mock_http::{Front, FrontSettings, Upstream};
 use replay_network::http_client::HttpTarget;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -34,9 +34,9 @@ fn start(
     max_message_bytes: usize,
 ) -> Result<Front> {
     let observers = Arc::clone(observers);
-    let note = move |method: &str, params| {
-        tracing::debug!("{method}: {params}");
-        observers.note(method, params);
+    let note = move |event: HttpEvent, params| {
+        tracing::debug!("{}: {params}", event.method());
+        observers.note(event.method(), params);
     };
     let settings = FrontSettings {
         manifest: manifest.clone(),
@@ -83,6 +83,13 @@ pub(super) fn proxy(
         Some(path) => read_manifest(path, &read(path)?)?.0,
         None => Manifest::default(),
     };
+    if !manifest.tools.is_empty() {
+        tracing::warn!(
+            "the tools of --faults-from are not served: those of {} are",
+            server.target
+        );
+        manifest.tools.clear();
+    }
     for fault in &asked.fault {
         let rule = fault.over_http(asked.fault_times).map_err(Error::msg);
         manifest.faults.push(rule.context("--fault")?);

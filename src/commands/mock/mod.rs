@@ -10,7 +10,7 @@ mod target;
 mod watch;
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -140,6 +140,17 @@ fn source(asked: &MockServe) -> String {
 /// Builds the service from the single source on the command line. A manifest is watched for
 /// changes.
 fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
+    if asked.cassette.is_none() {
+        // clap requires nothing of a source that another one excludes.
+        let flags = [
+            ("--match", asked.matching.is_some()),
+            ("--on-miss", asked.on_miss != OnMissArg::Fail),
+            ("--target", asked.target.is_some()),
+        ];
+        if let Some((flag, _)) = flags.iter().find(|(_, is_given)| *is_given) {
+            bail!("{flag} goes with --cassette FILE");
+        }
+    }
     let (faults, http_faults) = fault_rules(&asked.checks, asked.http.is_some())?;
     let (mut served, mut manifest) = (None, Manifest::default());
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
@@ -253,8 +264,33 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
 /// Creates a recorder that writes a new file.
 pub(super) fn recorder(path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
     let redactor = redactor(redact)?;
-    CassetteRecorder::new(Box::new(create(path)?), redactor)
-        .with_context(|| format!("`{}` cannot be written", path.display()))
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).open(path);
+    let file = file.with_context(|| format!("`{}` cannot be created", path.display()))?;
+    let replacement = Replacement {
+        is_begun: false,
+        file,
+    };
+    Ok(CassetteRecorder::new(Box::new(replacement), redactor))
+}
+
+/// A file whose content stays until there is other content.
+struct Replacement {
+    is_begun: bool,
+    file: File,
+}
+
+impl Write for Replacement {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.file.set_len(0)?;
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
 }
 
 fn redactor(asked: &Redact) -> Result<Redactor> {
@@ -403,7 +439,10 @@ pub(super) fn run(action: &MockAction) -> Result<ExitCode> {
         } => match (is_url(&server.target), output) {
             (true, output) => front::proxy(server, checks, front, output.as_deref()),
             (false, _) if front.is_given() => {
-                bail!("--http, --faults-from and --cacert go with a --target that is a URL")
+                bail!(
+                    "--http, --faults-from and --cacert go with a --target that is a URL, which begins \
+                     with http:// or https://; a command takes --fault"
+                )
             }
             (false, output) => proxy(server, checks, output.as_deref()),
         },
@@ -487,7 +526,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     let cannot = || format!("`{}` cannot be read", path.display());
     let file = File::open(path).map_err(|error| {
         anyhow!(
-            "{}: {error}; `replay mock --help` lists the flags that create such a file",
+            "{}: {error}; `replay mock init` creates a manifest, `replay mock record` a cassette",
             cannot()
         )
     })?;

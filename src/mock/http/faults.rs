@@ -2,22 +2,25 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use replay_mock::{FaultPlace, FaultRule, HttpFault, HttpFaultKind};
+use replay_mock::{FaultPlace, FaultRule, HttpEvent, HttpFault, HttpFaultKind};
+use serde_json::{Value, json};
 
 use crate::message::ClientRequest;
+use crate::note::Note;
 
 /// Rules with the number of requests that each has matched.
-#[derive(Debug)]
-pub(crate) struct Faults(Vec<(FaultRule, AtomicU64)>);
+pub(crate) struct Faults {
+    rules: Vec<(FaultRule, AtomicU64)>,
+    note: Note,
+}
 
 impl Faults {
-    pub(crate) fn new(rules: Vec<FaultRule>) -> Self {
-        Self(
-            rules
-                .into_iter()
-                .map(|rule| (rule, AtomicU64::new(0)))
-                .collect(),
-        )
+    pub(crate) fn new(rules: Vec<FaultRule>, note: Note) -> Self {
+        let rules = rules.into_iter().map(|rule| (rule, AtomicU64::new(0)));
+        Self {
+            rules: rules.collect(),
+            note,
+        }
     }
 
     /// Returns the fault of a request to the MCP endpoint at one of these places.
@@ -26,12 +29,14 @@ impl Faults {
         places: &[FaultPlace],
         request: &ClientRequest,
     ) -> Option<HttpFault> {
-        self.first(|rule| {
+        let shown = json!({"method": request.method, "tool": request.tool});
+        self.first(shown, |rule| {
             let is_same = |wanted: &Option<String>, given: Option<&str>| {
                 wanted.as_deref().is_none_or(|wanted| given == Some(wanted))
             };
             let place = rule.fault.place();
             places.contains(&place)
+                && (rule.fault.kind != HttpFaultKind::ForgetSession || request.has_session)
                 && (place == FaultPlace::Request
                     || request.is_handshake() == (place == FaultPlace::Handshake))
                 && is_same(&rule.method, Some(&request.method))
@@ -41,19 +46,20 @@ impl Faults {
 
     /// Returns the fault of a request to the authorization server.
     pub(crate) fn at(&self, place: FaultPlace) -> Option<HttpFault> {
-        self.first(|rule| rule.fault.place() == place)
+        self.first(json!({}), |rule| rule.fault.place() == place)
     }
 
     /// Returns the fault of this kind, if a request gets it.
     pub(crate) fn of_kind(&self, kind: HttpFaultKind) -> Option<HttpFault> {
-        self.first(|rule| rule.fault.kind == kind)
+        self.first(json!({}), |rule| rule.fault.kind == kind)
     }
 
     /// Counts a request for each rule that it matches, and returns the first fault that is due.
-    /// Other faults that are due wait for the next request.
-    fn first(&self, matches: impl Fn(&FaultRule) -> bool) -> Option<HttpFault> {
-        let mut due = None;
-        for (rule, count) in self.0.iter().filter(|(rule, _)| matches(rule)) {
+    /// Other faults that are due wait for the next request. `shown` describes the request to
+    /// observers.
+    fn first(&self, mut shown: Value, matches: impl Fn(&FaultRule) -> bool) -> Option<HttpFault> {
+        let mut due: Option<HttpFault> = None;
+        for (rule, count) in self.rules.iter().filter(|(rule, _)| matches(rule)) {
             let is_due = |before: u64| {
                 before >= rule.after && rule.times.is_none_or(|times| before - rule.after < times)
             };
@@ -65,14 +71,19 @@ impl Faults {
                 due = Some(rule.fault);
             }
         }
+        if let Some(fault) = due {
+            shown["fault"] = fault.to_string().into();
+            (self.note)(HttpEvent::Fault, shown);
+        }
         due
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use pretty_assertions::assert_eq;
-    use serde_json::json;
 
     use super::*;
 
@@ -82,11 +93,12 @@ mod tests {
             let rule = json!({"fault": fault, "after": after, "times": times});
             serde_json::from_value(rule).unwrap()
         };
-        let faults = Faults::new(vec![
+        let rules = vec![
             rule("mix-up", 0, Some(1)),
             rule("wrong-state", 0, Some(1)),
             rule("open-redirect", 4, None),
-        ]);
+        ];
+        let faults = Faults::new(rules, Arc::new(|_, _| {}));
         let found = [(); 6].map(|()| {
             let fault = faults.at(FaultPlace::Authorize);
             fault.map(|fault| fault.to_string())

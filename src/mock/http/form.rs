@@ -1,5 +1,7 @@
 //! Fields of a query or a form.
 
+use serde_json::{Value, json};
+
 /// Fields in the order of the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form(Vec<(String, String)>);
@@ -28,6 +30,17 @@ impl Form {
         repeated
             .find(|(_, key)| *key != "resource")
             .map(|(_, key)| key.as_str())
+    }
+
+    /// Returns those of these fields that occur, for observers.
+    pub(crate) fn shown(&self, names: &[&str]) -> Value {
+        let mut shown = json!({});
+        for name in names {
+            if let Some(value) = self.get(name) {
+                shown[name] = value.into();
+            }
+        }
+        shown
     }
 
     /// Returns all values of a field.

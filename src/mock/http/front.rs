@@ -1,10 +1,11 @@
 //! The front: receives requests, and forwards them to the server.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::future::pending;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use replay_mock::{Exchange, Exchanges, FaultPlace, HttpFault, HttpFaultKind, Manifest};
+use replay_mock::{Exchange, Exchanges, FaultPlace, HttpEvent, HttpFault, HttpFaultKind, Manifest};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -51,6 +52,8 @@ const MAX_CONNECTIONS: usize = 512;
 const MAX_FORM_BYTES: usize = 64 << 10;
 /// Timeout for the body of a request, in milliseconds.
 const BODY_MS: u64 = 60_000;
+/// Sessions that are forgotten at most.
+const MAX_FORGOTTEN: usize = 10_000;
 /// Pause after a failed accept, in milliseconds.
 const ACCEPT_PAUSE_MS: u64 = 100;
 
@@ -93,7 +96,7 @@ impl Front {
             .enable_all()
             .build()?;
         let origin = format!("http://{}", listener.local_addr()?);
-        let faults = Faults::new(settings.manifest.faults.clone());
+        let faults = Faults::new(settings.manifest.faults.clone(), Arc::clone(&settings.note));
         let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let elsewhere = format!("http://{}", other.local_addr()?);
         let note = Arc::clone(&settings.note);
@@ -124,12 +127,12 @@ impl Front {
                 &settings.versions,
             ),
             settings,
-            origin,
             elsewhere,
             faults,
             authorization,
             streams: CutStreams::default(),
             limited: Mutex::default(),
+            forgotten: Mutex::default(),
         });
         let listener = async_listener(&runtime, listener)?;
         runtime.spawn(accept(listener, move |request| {
@@ -187,7 +190,7 @@ fn note_elsewhere(note: &Note, request: &Request<Incoming>) -> Reply {
     let path = request.uri().path();
     let method = request.method().as_str();
     note(
-        "http/elsewhere",
+        HttpEvent::Elsewhere,
         json!({"method": method, "path": path, "authorization": has_token}),
     );
     json_reply(StatusCode::NOT_FOUND, &json!({"error": "not_found"}))
@@ -208,7 +211,6 @@ impl std::error::Error for HungUp {}
 /// State of all connections.
 struct Gate {
     settings: FrontSettings,
-    origin: String,
     elsewhere: String,
     faults: Faults,
     authorization: Option<AuthorizationServer>,
@@ -216,6 +218,8 @@ struct Gate {
     streams: CutStreams,
     /// Time and Retry-After of the last 429, until the next request.
     limited: Mutex<Option<(Instant, Duration)>>,
+    /// Sessions that no longer exist.
+    forgotten: Mutex<HashSet<String>>,
 }
 
 impl Gate {
@@ -227,7 +231,7 @@ impl Gate {
         let (head, body) = request.into_parts();
         let path = head.uri.path();
         let is_mcp = path == MCP;
-        if !is_mcp && head.method == Method::OPTIONS {
+        if head.method == Method::OPTIONS {
             return Ok(preflight());
         }
         let most = if is_mcp {
@@ -249,10 +253,11 @@ impl Gate {
             return Ok(refusal(StatusCode::PAYLOAD_TOO_LARGE, -32600, &text));
         };
         let body = body.to_bytes();
-        if is_mcp && head.method != Method::OPTIONS {
+        if is_mcp {
             return self.mcp(head, body).await;
         }
-        if card::PATHS.contains(&path) {
+        let has_card = self.settings.exchanges.is_none() || !self.settings.manifest.card.is_empty();
+        if has_card && card::PATHS.contains(&path) {
             return Ok(json_reply(StatusCode::OK, &self.card));
         }
         if let Some(server) = &self.authorization {
@@ -273,7 +278,9 @@ impl Gate {
     /// Answers a request to the MCP endpoint.
     async fn mcp(&self, mut head: Parts, body: Bytes) -> Result<Reply, HungUp> {
         let said: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let message = ClientRequest::of(&said).filter(|_| head.method == Method::POST);
+        let session = text(&head.headers, &SESSION_ID).map(str::to_owned);
+        let message = ClientRequest::of(&said, session.is_some());
+        let message = message.filter(|_| head.method == Method::POST);
         if message.is_some() {
             self.note_retry();
         }
@@ -286,8 +293,12 @@ impl Gate {
         if let Some(last) = text(&head.headers, &LAST_EVENT_ID)
             && let Some(rest) = self.streams.resume(last)
         {
-            (self.settings.note)("http/resume", json!({"last_event_id": last}));
+            (self.settings.note)(HttpEvent::Resume, json!({"last_event_id": last}));
             return Ok(rest);
+        }
+        if session.is_some_and(|id| lock(&self.forgotten).contains(&id)) {
+            let id = message.as_ref().map_or(Value::Null, |it| it.id.clone());
+            return Ok(forgotten(&id));
         }
         let fault_at = |places: &[FaultPlace]| {
             let message = message.as_ref()?;
@@ -347,7 +358,9 @@ impl Gate {
     /// Forwards a request unchanged. `exchange` sees the answer.
     async fn forward(&self, head: &Parts, body: Bytes, exchange: Option<Exchange>) -> Reply {
         let mut head = head.clone();
-        if text(&head.headers, &ORIGIN) == Some(&self.origin) {
+        // A client in a browser, at a page of this machine.
+        let origin = text(&head.headers, &ORIGIN).and_then(|origin| origin.parse::<Uri>().ok());
+        if origin.is_some_and(|origin| origin.host().is_some_and(is_of_machine)) {
             head.headers.remove(ORIGIN);
         }
         let is_mcp = head.uri.path() == MCP;
@@ -367,10 +380,7 @@ impl Gate {
 
     /// Answers a request to the MCP endpoint with a fault.
     fn faulty(&self, fault: HttpFault, head: &Parts, id: &Value) -> Result<Reply, HungUp> {
-        let error = |status, code: i64, text: &str| {
-            let error = json!({"code": code, "message": text});
-            json_reply(status, &json!({"jsonrpc": "2.0", "id": id, "error": error}))
-        };
+        let error = |status, code: i64, text: &str| refusal_of(id, status, code, text);
         Ok(match fault.kind {
             HttpFaultKind::Unauthorized => self.unauthorized("the token was revoked"),
             HttpFaultKind::TokenEcho => {
@@ -383,8 +393,7 @@ impl Gate {
             },
             HttpFaultKind::RateLimited => {
                 let wait = Duration::from_secs(fault.number);
-                *self.limited.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Some((Instant::now(), wait));
+                *lock(&self.limited) = Some((Instant::now(), wait));
                 let text = "too many requests";
                 let mut reply = error(StatusCode::TOO_MANY_REQUESTS, -32603, text);
                 reply.headers_mut().insert(RETRY_AFTER, fault.number.into());
@@ -396,13 +405,24 @@ impl Gate {
                 redirect(StatusCode::TEMPORARY_REDIRECT, &url)
             }
             HttpFaultKind::ForgetSession => {
-                error(StatusCode::NOT_FOUND, -32600, "the session does not exist")
+                let mut sessions = lock(&self.forgotten);
+                if let Some(id) = text(&head.headers, &SESSION_ID)
+                    && sessions.len() < MAX_FORGOTTEN
+                {
+                    sessions.insert(id.to_owned());
+                }
+                forgotten(id)
             }
-            HttpFaultKind::VersionRefused => error(
-                StatusCode::BAD_REQUEST,
-                -32022,
-                "the protocol version is not supported",
-            ),
+            HttpFaultKind::VersionRefused => {
+                let data = json!({
+                    "supported": self.settings.versions,
+                    "requested": text(&head.headers, &REVISION),
+                });
+                let text = "the protocol version is not supported";
+                let error = json!({"code": -32022, "message": text, "data": data});
+                let refusal = json!({"jsonrpc": "2.0", "id": id, "error": error});
+                json_reply(StatusCode::BAD_REQUEST, &refusal)
+            }
             HttpFaultKind::HeaderMismatch => error(
                 StatusCode::BAD_REQUEST,
                 -32020,
@@ -425,15 +445,11 @@ impl Gate {
 
     /// Notes the first request after a 429.
     fn note_retry(&self) {
-        let last = self
-            .limited
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let last = lock(&self.limited).take();
         if let Some((at, wait)) = last {
             let after = at.elapsed();
             (self.settings.note)(
-                "http/retry",
+                HttpEvent::Retry,
                 json!({"after_ms": after.as_millis() as u64, "early": after < wait}),
             );
         }
@@ -449,13 +465,17 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 fn is_local(headers: &HeaderMap) -> bool {
     let host = text(headers, &HOST).and_then(|host| host.parse::<Uri>().ok());
     let host = host.as_ref().and_then(Uri::host);
-    host.is_some_and(|host| {
-        let host = host.trim_matches(['[', ']']);
-        host == "localhost"
-            || host
-                .parse::<std::net::IpAddr>()
-                .is_ok_and(|address| address.is_loopback())
-    })
+    host.is_some_and(is_of_machine)
+}
+
+fn is_of_machine(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    let address = host.parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the odd characters before a session id.
@@ -469,10 +489,20 @@ fn restore_session(headers: &mut HeaderMap) {
 }
 
 fn refusal(status: StatusCode, code: i64, text: &str) -> Reply {
+    refusal_of(&Value::Null, status, code, text)
+}
+
+fn refusal_of(id: &Value, status: StatusCode, code: i64, text: &str) -> Reply {
     let error = json!({"code": code, "message": text});
-    json_reply(
-        status,
-        &json!({"jsonrpc": "2.0", "id": null, "error": error}),
+    json_reply(status, &json!({"jsonrpc": "2.0", "id": id, "error": error}))
+}
+
+fn forgotten(id: &Value) -> Reply {
+    refusal_of(
+        id,
+        StatusCode::NOT_FOUND,
+        -32600,
+        "the session does not exist",
     )
 }
 
@@ -481,12 +511,14 @@ fn unreachable(error: &io::Error) -> Reply {
     refusal(StatusCode::BAD_GATEWAY, -32603, &text)
 }
 
-/// Lets pages of any origin ask the authorization server.
+/// Lets pages of any origin ask.
 fn preflight() -> Reply {
     let mut reply = reply(StatusCode::NO_CONTENT, "text/plain", "");
     let headers = reply.headers_mut();
-    let methods = HeaderValue::from_static("GET, POST");
+    let methods = HeaderValue::from_static("GET, POST, DELETE");
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
+    // `*` stands for all others (Fetch, "CORS protocol").
+    let names = HeaderValue::from_static("*, Authorization");
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names);
     reply
 }

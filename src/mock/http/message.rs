@@ -8,15 +8,22 @@ pub(crate) struct ClientRequest {
     pub(crate) id: Value,
     pub(crate) method: String,
     pub(crate) tool: Option<String>,
+    /// `true` if the request names a session.
+    pub(crate) has_session: bool,
 }
 
 impl ClientRequest {
     /// Reads a message; `None` for anything but a single request with an id.
-    pub(crate) fn of(message: &Value) -> Option<Self> {
+    pub(crate) fn of(message: &Value, has_session: bool) -> Option<Self> {
         let method = message["method"].as_str()?.to_owned();
         let id = message.get("id").filter(|id| !id.is_null())?.clone();
         let tool = tool(message).map(str::to_owned);
-        Some(Self { id, method, tool })
+        Some(Self {
+            id,
+            method,
+            tool,
+            has_session,
+        })
     }
 
     /// Returns true for the requests that begin a connection.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
+use replay_mock::HttpEvent;
 use serde_json::Value;
 
-/// Receives events outside the protocol, each as a method and its parameters.
-pub type Note = Arc<dyn Fn(&str, Value) + Send + Sync>;
+/// Receives events outside the protocol, each with its parameters.
+pub type Note = Arc<dyn Fn(HttpEvent, Value) + Send + Sync>;

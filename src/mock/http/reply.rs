@@ -6,7 +6,8 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE,
+    HeaderName, HeaderValue, LOCATION,
 };
 use hyper::{Response, StatusCode};
 use serde_json::Value;
@@ -27,23 +28,26 @@ pub(crate) fn whole(bytes: impl Into<Bytes>) -> Body {
         .boxed_unsync()
 }
 
-/// Returns a response. Pages of any origin may read it, since clients in browsers ask across
-/// origins.
+/// Returns a response.
 pub(crate) fn reply(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Reply {
     let mut reply = Response::new(whole(text));
     *reply.status_mut() = status;
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     mark(&mut reply);
     reply
 }
 
-/// Tells that the response is of a mock.
+/// Tells that the response is of a mock, and lets pages of any origin read it, since clients in
+/// browsers ask across origins.
 pub(crate) fn mark(reply: &mut Reply) {
     let (name, value) = SIMULATION;
-    reply.headers_mut().insert(name, value);
+    let headers = reply.headers_mut();
+    headers.insert(name, value);
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    let read = HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate, Retry-After");
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, read);
 }
 
 pub(crate) fn json(status: StatusCode, value: &Value) -> Reply {

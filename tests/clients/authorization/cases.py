@@ -72,7 +72,7 @@ CASES = [
     case("scope that nobody gets", faults=[fault("insufficient-scope", method="tools/call")], texts=0, expect=[({"method": "http/refused", "match": {"status": 403}, "at_most": 4}, "loops")]),
     # Deceptions.
     case("metadata of another issuer", faults=[fault("wrong-issuer")], texts=0, expect=[NO_TOKEN]),
-    case("metadata with a link-local address", faults=[fault("link-local")], texts=0, strays="opens a page there"),
+    case("metadata with a link-local address", faults=[fault("link-local")], texts=0, strays="goes there"),
     case("code of another issuer", faults=[fault("mix-up")], texts=0, expect=[NO_TOKEN]),
     case("redirect to another origin", faults=[fault("redirect", **LATER)], texts=None, expect=[seen("http/elsewhere", "sends the token", times=0, authorization=True)]),
     # HTTP.

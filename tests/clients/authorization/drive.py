@@ -34,7 +34,7 @@ def command(client, programs):
         # Imports are looked for beside the script.
         script = INSTALLED / "ts_login.mjs"
         script.write_text((HERE / "ts_login.mjs").read_text())
-        return ["node", script]
+        return ["node", "--import", HERE / "strays.mjs", script]
     return [sys.executable, HERE / "program_login.py", programs / "node_modules/.bin" / client]
 
 

@@ -126,6 +126,8 @@ def main(program, url, _way, steps):
         environment = {**os.environ, "HOME": home, "PATH": path, "BROWSER": str(browser)}
         name = Path(program).name
         if name == "mcp-remote":
+            hook = Path(__file__).resolve().parent / "strays.mjs"
+            environment |= {"NODE_OPTIONS": f"--import {hook}", "STRAYS": f"{home}/strays"}
             remote(program, url, steps, environment)
         else:
             os.chdir(home)

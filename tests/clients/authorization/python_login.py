@@ -59,6 +59,11 @@ async def main(url, way, steps):
             raise RuntimeError(callback.get("error"))
         return AuthorizationCodeResult(**{name: callback.get(name) for name in ("code", "state", "iss")})
 
+    async def asked(request):
+        if request.url.host not in ("127.0.0.1", "localhost"):
+            say(strays=str(request.url))
+            raise RuntimeError("another machine")
+
     metadata = OAuthClientMetadata(client_name="a client", redirect_uris=[REDIRECT])
     known = {"client_id": "known", "redirect_uris": [REDIRECT]}
     if way == "secret":
@@ -67,7 +72,7 @@ async def main(url, way, steps):
     document = "https://client.example/client.json" if way == "document" else None
     login = OAuthClientProvider(url, metadata, Storage(info), redirected, called_back, client_metadata_url=document)
     async with (
-        httpx2.AsyncClient(auth=login, timeout=10) as http,
+        httpx2.AsyncClient(auth=login, timeout=10, event_hooks={"request": [asked]}) as http,
         streamable_http_client(url, http_client=http) as (reads, writes),
         ClientSession(reads, writes) as session,
     ):

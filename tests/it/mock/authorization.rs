@@ -373,7 +373,6 @@ fn request_with_fault_gets_it_the_given_times() {
         ("rate-limited:1", 429),
         ("bad-gateway", 502),
         ("redirect", 307),
-        ("forget-session", 404),
         ("insufficient-scope", 403),
         ("version-refused", 400),
         ("header-mismatch", 400),
@@ -386,6 +385,47 @@ fn request_with_fault_gets_it_the_given_times() {
         let statuses = ["read", "write", "read", "read"].map(|tool| mock.call(tool, &token).status);
         assert_eq!(statuses, [200, 200, status, 200], "{fault}");
     }
+}
+
+#[test]
+fn forgotten_session_stays_forgotten() {
+    let tree = Tree::new();
+    let args = ["--journal", "journal.jsonl"];
+    let faults = json!({"faults": [{"fault": "forget-session", "times": 1}]});
+    let mut mock = Mock::start(&tree, faults, &args);
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let ask = |session: &str| {
+        let headers = [("Mcp-Session-Id", session)];
+        let count = usize::from(!session.is_empty());
+        mock.server.post_with(&list, &headers[..count]).status
+    };
+    // A request without a session has none to forget.
+    let statuses = ["", "one", "one", "two", "one"].map(ask);
+    assert_eq!(statuses, [200, 404, 404, 200, 404]);
+    mock.server.terminate();
+    mock.server.wait();
+    let journal = tree.read("journal.jsonl");
+    let mut lines = journal
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let event = lines.find(|line| line["method"] == "http/fault").unwrap();
+    let shown = json!({"fault": "forget-session", "method": "tools/list", "tool": null});
+    assert_eq!(event["params"], shown);
+}
+
+#[test]
+fn page_of_this_machine_may_ask_and_read() {
+    let tree = Tree::new();
+    let mock = Mock::start(&tree, json!({}), &[]);
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let from = |origin: &str| mock.server.post_with(&list, &[("Origin", origin)]);
+    let answer = from("http://localhost:6274");
+    let shared = answer.header("access-control-allow-origin");
+    assert_eq!((answer.status, shared), (200, Some("*")));
+    assert_eq!(from("http://page.example").status, 403);
+    let asked = mock.server.ask("OPTIONS", "/mcp", &[], &[]);
+    let names = asked.header("access-control-allow-headers");
+    assert_eq!((asked.status, names), (204, Some("*, Authorization")));
 }
 
 #[test]
@@ -741,10 +781,12 @@ fn proxy_of_url_records_answers_and_applies_fault_flags() {
     assert_eq!(
         ids,
         [
-            json!([1, 1, false]),
+            // The fault that the proxy applied.
+            json!([1, null, false]),
             json!([2, 1, false]),
-            json!([3, 5, true]),
-            json!([4, 6, true])
+            json!([3, 1, false]),
+            json!([4, 5, true]),
+            json!([5, 6, true])
         ]
     );
 }

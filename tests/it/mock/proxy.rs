@@ -342,3 +342,64 @@ fn flags_of_other_kind_of_target_are_refused() {
         );
     }
 }
+
+#[test]
+fn recording_without_answers_leaves_cassette() {
+    let tree = Tree::new();
+    tree.file("c.jsonl", "kept");
+    for target in ["http://127.0.0.1:1/mcp", "exit 3"] {
+        let ended = run(
+            &tree,
+            &["mock", "record", "--target", target, "-o", "c.jsonl"],
+            &[],
+        );
+        assert_ne!(ended.status, Some(0), "{target}");
+        assert_eq!(tree.read("c.jsonl"), "kept", "{target}");
+    }
+}
+
+#[test]
+fn flag_of_cassette_needs_one() {
+    let tree = Tree::new();
+    for flags in [
+        ["--match", "order"],
+        ["--on-miss", "record"],
+        ["--target", "true"],
+    ] {
+        let refused = run(
+            &tree,
+            &[&["mock", "--preset", "evil"], &flags[..]].concat(),
+            &[],
+        );
+        let reason = format!("replay: {} goes with --cassette FILE\n", flags[0]);
+        assert_eq!((refused.status, refused.stderr), (Some(2), reason));
+    }
+}
+
+#[test]
+fn expectation_of_unknown_event_is_refused() {
+    let tree = Tree::new();
+    for (expectation, reason) in [
+        (
+            "{ method: http/elswhere, times: 0 }",
+            "`http/elswhere` is no event of HTTP; valid: http/discovery, ",
+        ),
+        (
+            "{ method: http/token, tool: a }",
+            "`tool` goes with tools/call, not with http/token",
+        ),
+    ] {
+        tree.file("e.yaml", format!("expect:\n- {expectation}\n"));
+        let refused = run(
+            &tree,
+            &["mock", "--preset", "evil", "--expect", "e.yaml"],
+            &[],
+        );
+        assert_eq!(
+            (refused.status, refused.stderr.contains(reason)),
+            (Some(2), true),
+            "{}",
+            refused.stderr
+        );
+    }
+}

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::http::uri::PathAndQuery;
 use hyper::{StatusCode, Uri};
-use replay_mock::{RegisteredClient, Registration};
+use replay_mock::{HttpEvent, RegisteredClient, Registration};
 use serde_json::Value;
 
 use super::tokens::random;
@@ -114,7 +114,7 @@ impl AuthorizationServer {
             secret,
             redirect_uris,
         };
-        (self.note)("http/register", asked.clone());
+        (self.note)(HttpEvent::Register, asked.clone());
         asked["client_id"] = client.id.as_str().into();
         if let Some(secret) = &client.secret {
             asked["client_secret"] = secret.as_str().into();

@@ -1,9 +1,9 @@
 //! The authorization endpoint and the page of consent.
 
 use hyper::StatusCode;
-use replay_mock::{HttpFault, HttpFaultKind};
-use serde_json::json;
+use replay_mock::{HttpEvent, HttpFault, HttpFaultKind};
 
+use super::grants::with_outcome;
 use super::tokens::{Grantee, random};
 use super::{AuthorizationServer, OauthError};
 use crate::form::{Form, with_query};
@@ -31,7 +31,21 @@ impl AuthorizationServer {
         let form = Form::parse(query.as_bytes());
         // Without a known client and redirect URI there is no place to send an error to (RFC 6749,
         // 4.1.2.1).
+        let mut shown = form.shown(&[
+            "client_id",
+            "redirect_uri",
+            "response_type",
+            "scope",
+            "resource",
+            "code_challenge_method",
+        ]);
+        shown["state"] = form.get("state").is_some().into();
         let fail = |text: &str| {
+            let error = OauthError::new("invalid_request", text);
+            (self.note)(
+                HttpEvent::Authorize,
+                with_outcome(shown.clone(), Some(&error)),
+            );
             let text = format!("<p>{}", escape(text));
             page(
                 StatusCode::BAD_REQUEST,
@@ -49,25 +63,12 @@ impl AuthorizationServer {
         if !client.redirects_to(redirect_uri) {
             return fail("The redirect URI is not registered for this client.");
         }
-        let mut shown = json!({});
-        for name in [
-            "client_id",
-            "redirect_uri",
-            "response_type",
-            "scope",
-            "resource",
-            "code_challenge_method",
-        ] {
-            if let Some(value) = form.get(name) {
-                shown[name] = value.into();
-            }
-        }
-        shown["state"] = form.get("state").is_some().into();
         if decision.is_none() {
             return consent_page(&client.id, form.get("scope"), query);
         }
-        (self.note)("http/authorize", shown);
         let outcome = self.code(&form, &client.id, redirect_uri, decision == Some(true));
+        let error = outcome.as_ref().err();
+        (self.note)(HttpEvent::Authorize, with_outcome(shown.clone(), error));
         let kind = fault.map(|fault| fault.kind);
         let state = match kind {
             Some(HttpFaultKind::WrongState) => Some("another"),

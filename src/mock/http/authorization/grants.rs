@@ -5,7 +5,7 @@ use std::time::Instant;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::StatusCode;
-use replay_mock::{Grant, HttpFaultKind, Refresh};
+use replay_mock::{Grant, HttpEvent, HttpFaultKind, Refresh};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -20,6 +20,15 @@ use crate::reply::{Reply, json as json_reply};
 const DEVICE_SECONDS: u64 = 600;
 /// Interval of the polls of a device, in seconds.
 const DEVICE_INTERVAL: u64 = 1;
+
+/// Adds `ok`, and the `error` if there is one.
+pub(super) fn with_outcome(mut shown: Value, error: Option<&OauthError>) -> Value {
+    shown["ok"] = error.is_none().into();
+    if let Some(error) = error {
+        shown["error"] = error.code.into();
+    }
+    shown
+}
 
 /// A device that waits for its user.
 #[derive(Clone, Debug)]
@@ -43,18 +52,15 @@ pub(super) struct RefreshGrant {
 impl AuthorizationServer {
     pub(super) fn token(&self, authorization: Option<&str>, body: &[u8], faults: &Faults) -> Reply {
         let form = Form::parse(body);
-        let mut shown = json!({"grant_type": form.get("grant_type").unwrap_or_default()});
-        for name in ["client_id", "resource", "scope"] {
-            if let Some(value) = form.get(name) {
-                shown[name] = value.into();
-            }
-        }
+        let mut shown = form.shown(&["client_id", "resource", "scope"]);
+        shown["grant_type"] = form.get("grant_type").unwrap_or_default().into();
         let answer = self.granted(authorization, &form, faults, &mut shown);
-        shown["ok"] = answer.is_ok().into();
-        if let Err(error) = &answer {
-            shown["error"] = error.code.into();
-        }
-        (self.note)("http/token", shown);
+        self.answered(HttpEvent::Token, shown, answer)
+    }
+
+    /// Notes a request with its outcome, and answers it.
+    fn answered(&self, event: HttpEvent, shown: Value, answer: Result<Value, OauthError>) -> Reply {
+        (self.note)(event, with_outcome(shown, answer.as_ref().err()));
         match answer {
             Ok(answer) => json_reply(StatusCode::OK, &answer),
             Err(error) => error.reply(),
@@ -74,6 +80,7 @@ impl AuthorizationServer {
             return Err(OauthError::new("invalid_request", text));
         }
         let client = self.authenticated(authorization, form)?;
+        shown["client_id"] = client.id.as_str().into();
         let grants = &self.settings.grants;
         let asked = form.get("grant_type").unwrap_or_default();
         let grant = grants.iter().find(|grant| grant.name() == asked);
@@ -225,14 +232,20 @@ impl AuthorizationServer {
 
     /// Begins the authorization of a device (RFC 8628, 3.1).
     pub(super) fn device(&self, authorization: Option<&str>, body: &[u8]) -> Reply {
-        match self.new_device(authorization, &Form::parse(body)) {
-            Ok(answer) => json_reply(StatusCode::OK, &answer),
-            Err(error) => error.reply(),
-        }
+        let form = Form::parse(body);
+        let mut shown = form.shown(&["client_id", "resource", "scope"]);
+        let answer = self.new_device(authorization, &form, &mut shown);
+        self.answered(HttpEvent::Device, shown, answer)
     }
 
-    fn new_device(&self, authorization: Option<&str>, form: &Form) -> Result<Value, OauthError> {
+    fn new_device(
+        &self,
+        authorization: Option<&str>,
+        form: &Form,
+        shown: &mut Value,
+    ) -> Result<Value, OauthError> {
         let client = self.authenticated(authorization, form)?;
+        shown["client_id"] = client.id.as_str().into();
         self.check_resource(form.all("resource"))?;
         let device = Device {
             grantee: Grantee {

@@ -1,7 +1,7 @@
 //! Metadata of the resource (RFC 9728) and of the authorization server (RFC 8414).
 
 use hyper::StatusCode;
-use replay_mock::{Discovery, HttpFault, HttpFaultKind, Refresh, Registration};
+use replay_mock::{Discovery, HttpEvent, HttpFault, HttpFaultKind, Refresh, Registration};
 use serde_json::{Value, json};
 
 use super::AuthorizationServer;
@@ -25,7 +25,7 @@ pub(super) fn is_server(path: &str) -> bool {
 
 impl AuthorizationServer {
     pub(super) fn resource_metadata(&self, path: &str) -> Reply {
-        (self.note)("http/discovery", json!({"path": path}));
+        (self.note)(HttpEvent::Discovery, json!({"path": path}));
         let document = json!({
             "resource": self.resource,
             "authorization_servers": [self.issuer],
@@ -37,7 +37,7 @@ impl AuthorizationServer {
     }
 
     pub(super) fn server_metadata(&self, path: &str, fault: Option<HttpFault>) -> Reply {
-        (self.note)("http/discovery", json!({"path": path}));
+        (self.note)(HttpEvent::Discovery, json!({"path": path}));
         let is_served = |(known, kind): &(&str, Discovery)| {
             *known == path && self.settings.discovery.contains(kind)
         };

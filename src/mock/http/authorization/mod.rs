@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
-use replay_mock::{Authorization, Consent, FaultPlace, Refresh};
+use replay_mock::{Authorization, Consent, FaultPlace, HttpEvent, Refresh};
 use serde_json::json;
 
 use self::clients::Client;
@@ -88,7 +88,12 @@ impl OauthError {
 
     fn reply(&self) -> Reply {
         let value = json!({"error": self.code, "error_description": self.description});
-        json_reply(self.status, &value)
+        let mut reply = json_reply(self.status, &value);
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Basic realm=\"mock\"");
+            reply.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        reply
     }
 }
 
@@ -239,7 +244,7 @@ impl AuthorizationServer {
         parts.push(format!("resource_metadata=\"{metadata}\""));
         let code = error.map_or("missing_token", |(code, _)| code);
         (self.note)(
-            "http/refused",
+            HttpEvent::Refused,
             json!({"status": status.as_u16(), "error": code, "scope": scope}),
         );
         let description = error.map_or("a token is needed", |(_, reason)| reason);
