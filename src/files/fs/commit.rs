@@ -23,7 +23,7 @@ use super::attributes;
 use super::closer;
 use super::error::FsError;
 use super::giving::give;
-use super::locks::{DirLocks, keep_writers_out};
+use super::locks::{DirLocks, Locks, keep_writers_out};
 use super::original::{Original, Stamp, copy, digest};
 use super::read::reader_of;
 use super::temp::{Privacy, Temp};
@@ -61,10 +61,22 @@ pub(super) enum MtimePolicy {
 ///
 /// `held` are locks on all their directories; if `None`, they are locked here.
 pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Result<(), FsError> {
-    let mut prepared = prepared;
+    commit_in_turn(prepared, held, None)
+}
+
+/// Does the same. With `locks`, the threads of this process that commit one file each take turns.
+pub(super) fn commit_in_turn(
+    mut prepared: Vec<Prepared<'_>>,
+    held: Option<&DirLocks>,
+    locks: Option<&Locks>,
+) -> Result<(), FsError> {
     for one in &mut prepared {
         one.keep_writers_out()?;
     }
+    let turn = match (held, locks, &*prepared) {
+        (None, Some(locks), [one]) => Some(locks.turn(one.temp.dir())),
+        _ => None,
+    };
     let own = match held {
         Some(_) => None,
         None => Some(DirLocks::take(
@@ -96,7 +108,7 @@ pub fn commit_all(prepared: Vec<Prepared<'_>>, held: Option<&DirLocks>) -> Resul
     }
     let Err(mut failure) = outcome else {
         // The old files are removed without the lock.
-        drop(own);
+        drop((own, turn));
         done.into_iter().for_each(Committed::finish);
         return Ok(());
     };

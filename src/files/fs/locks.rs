@@ -21,6 +21,8 @@ use super::error::FsError;
 
 /// Locks that the files being changed share.
 const FILE_LOCKS: usize = 256;
+/// Turns that the directories being changed share.
+const TURN_LOCKS: usize = 64;
 /// Timeout of a change that waits for another program's lock on the directory, in milliseconds.
 const DIR_LOCK_WAIT_MS: u64 = 5000;
 /// Timeout of an edit that waits for a program with the file open for writing, in milliseconds.
@@ -60,6 +62,8 @@ impl Lockable for Checked<Entry> {
 #[derive(Debug)]
 pub struct Locks {
     stripes: Vec<Mutex<()>>,
+    /// Turns of threads at the lock on a directory.
+    turns: Vec<Mutex<()>>,
     hasher: RandomState,
 }
 
@@ -70,8 +74,10 @@ pub struct PathLock<'a>(#[expect(dead_code, reason = "held, not read")] Vec<Mute
 
 impl Default for Locks {
     fn default() -> Self {
+        let locks = |count| (0..count).map(|_| Mutex::new(())).collect();
         Self {
-            stripes: (0..FILE_LOCKS).map(|_| Mutex::new(())).collect(),
+            stripes: locks(FILE_LOCKS),
+            turns: locks(TURN_LOCKS),
             hasher: RandomState::new(),
         }
     }
@@ -97,14 +103,27 @@ impl Locks {
         PathLock(stripes.into_iter().map(lock).collect())
     }
 
+    /// Waits until no other thread commits a file in this directory: that costs less than looking
+    /// again and again at the lock that programs share. A thread that holds [`DirLocks`] must not
+    /// ask for it.
+    pub(super) fn turn(&self, dir: &OwnedFd) -> MutexGuard<'_, ()> {
+        let index = self.hasher.hash_one(inode(dir)) as usize % self.turns.len();
+        self.turns[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn stripe(&self, target: &dyn Lockable) -> usize {
         let (dir, name) = target.dir_and_name();
-        // By inode, because one directory has many spellings.
-        let dir = fstat(dir)
-            .map(|stat| (stat.st_dev, stat.st_ino))
-            .unwrap_or_default();
-        self.hasher.hash_one((dir, name)) as usize % self.stripes.len()
+        self.hasher.hash_one((inode(dir), name)) as usize % self.stripes.len()
     }
+}
+
+/// Identifies a directory, which may have many spellings.
+fn inode(dir: &OwnedFd) -> (u64, u64) {
+    fstat(dir)
+        .map(|stat| (stat.st_dev, stat.st_ino))
+        .unwrap_or_default()
 }
 
 /// Locks on directories that other servers see (flock(2)). Each has its own open file description,

@@ -9,7 +9,7 @@ use crate::journal::Changes;
 use crate::policy::{Checked, Write};
 
 use super::attributes;
-use super::commit::{MtimePolicy, Prepared, commit_all};
+use super::commit::{MtimePolicy, Prepared, commit_in_turn};
 use super::dirs::make_parents;
 use super::error::FsError;
 use super::locks::{DirLocks, Lockable, Locks, PathLock};
@@ -108,15 +108,15 @@ impl<'w> CallWriter<'w> {
         content: impl IntoIterator<Item = &'a [u8]>,
         expected: Option<&Stamp>,
     ) -> Result<bool, FsError> {
-        Self::settle(self.prepare(target, content, expected)?, held)
+        self.settle(self.prepare(target, content, expected)?, held)
     }
 
-    fn settle(prepared: Prepared<'_>, held: Option<&DirLocks>) -> Result<bool, FsError> {
+    fn settle(&self, prepared: Prepared<'_>, held: Option<&DirLocks>) -> Result<bool, FsError> {
         let is_new = prepared.old.is_none();
         if is_new {
             prepared.create(held)?;
         } else if prepared.expected.is_some() {
-            commit_all(vec![prepared], held)?;
+            commit_in_turn(vec![prepared], held, Some(&self.locks))?;
         } else {
             prepared.overwrite(held, MtimePolicy::Later)?;
         }
@@ -130,7 +130,7 @@ impl<'w> CallWriter<'w> {
         target: &Checked<Write>,
         content: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<bool, FsError> {
-        Self::settle(
+        self.settle(
             self.prepare_as(target, content, None, Privacy::Owner)?,
             None,
         )

@@ -193,7 +193,7 @@ impl Walk {
             | OFlags::NOFOLLOW
             | OFlags::NONBLOCK
             | OFlags::CLOEXEC;
-        // What can be listed, but not entered, is unreadable, too.
+        // A directory that can be listed, but not entered, is unreadable, too.
         let opened = openat(above, name, flags, Mode::empty()).and_then(|dir| {
             accessat(&dir, ".", Access::EXEC_OK, AtFlags::EACCESS)?;
             Ok(dir)
