@@ -115,7 +115,7 @@ pub enum Command {
     ///
     /// Give it the flags of the server (`replay help`): they decide which tools are served.
     Tools(Box<ListToolsArgs>),
-    /// Compare the speed of the tools with rg, grep, fd and find on your own tree
+    /// Compare the speed of the tools with rg, grep, fd, find, sed and bubblewrap on your machine
     Bench(BenchArgs),
     /// Serve an MCP server that exists only in a manifest, until stdin closes
     #[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
@@ -293,7 +293,7 @@ pub struct CallArgs {
 /// `replay bench`.
 #[derive(Clone, Debug, Args)]
 pub struct BenchArgs {
-    /// The directory to search; nothing is written to it
+    /// The directory to search; nothing is written to it (edits are made in a temporary directory)
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub tree: PathBuf,
     /// The pattern to search for; take one that means the same to all programs

@@ -422,7 +422,13 @@ fn bench(block: &str) {
     tree.file("src/project/a.txt", "TODO: rest\n");
     let ended = shell(&tree, "", block);
     assert_eq!(ended.status, 0, "{}", ended.out);
-    assert!(ended.out.contains("contents, first call"), "{}", ended.out);
+    for row in [
+        "contents, first call",
+        "1,000 files edited",
+        "the command `true`",
+    ] {
+        assert!(ended.out.contains(&format!("\n{row} ")), "{}", ended.out);
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `replay bench`: a short version of `benches/peers`. Compares replay with the installed search
-//! programs on the user's own tree.
+//! `replay bench`: a short version of `benches/peers`. Compares replay with the installed programs:
+//! searches on the user's own tree, edits and commands in a temporary directory.
 //!
 //! Writes nothing to the tree. The server is this program, started over stdio as by a client.
 #![expect(
@@ -7,15 +7,19 @@
     reason = "it starts the programs it compares, none of which an agent chose"
 )]
 
+mod client;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 use replay_base::limits::MAX_GREP_RESULTS;
 use replay_base::text::columns::columns;
 use replay_base::text::count::duration;
@@ -23,6 +27,7 @@ use replay_base::text::escape::show_path;
 use replay_base::text::tokens::count_tokens;
 use serde_json::{Value, json};
 
+use self::client::{Client, Trial};
 use super::process::{print, quoted};
 use crate::cli::BenchArgs;
 
@@ -38,19 +43,35 @@ pub(super) fn run(asked: &BenchArgs) -> Result<ExitCode> {
     if asked.tokens {
         return print(tokens(&tree, &asked.pattern)?);
     }
-    let mut rows =
-        vec![["what", "by", "median", "(min - max)", "count", "replay is"].map(str::to_owned)];
+    let titles = [
+        "what",
+        "by",
+        "median",
+        "(min - max)",
+        "processor",
+        "count",
+        "replay is",
+    ];
+    let mut rows = vec![titles.map(str::to_owned)];
     let mut versions = Vec::new();
-    for part in parts(&tree, &asked.pattern) {
+    let scratch = Scratch::create()?;
+    let searches = parts(&tree, &asked.pattern).into_iter();
+    let searches = searches.map(|part| (part, true));
+    let changes = parts_that_write(&scratch.0).into_iter();
+    for (part, is_needed) in searches.chain(changes.map(|part| (part, false))) {
         // Ignores a closed stderr; the table matters.
         let _ = writeln!(std::io::stderr(), "measuring: {}", part.title);
         versions.extend(part.contenders.iter().map(|one| one.version.clone()));
-        rows.extend(rows_of(
-            part.title,
-            &measure(part.contenders, asked.rounds)?,
-        ));
+        match measure(part.contenders, asked.rounds) {
+            Ok(cells) => rows.extend(rows_of(part.title, &cells)),
+            Err(error) if is_needed => return Err(error),
+            // Without walls, for example, there are no commands.
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "left out: {}: {error:#}", part.title);
+            }
+        }
     }
-    let mut table = columns(&rows, &(4..5));
+    let mut table = columns(&rows, &(4..6));
     let versions: BTreeSet<String> = versions.into_iter().flatten().collect();
     let _ = write!(
         table,
@@ -58,12 +79,60 @@ pub(super) fn run(asked: &BenchArgs) -> Result<ExitCode> {
         env!("CARGO_PKG_VERSION"),
         Vec::from_iter(versions).join(", ")
     );
-    table.push_str(
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        table,
         "\nEach time is from the request to the whole reply, or from the start of a program to \
-         its exit.\nCompare the counts first: they differ where programs search different \
-         things.\n",
+         its exit. Processor\ntime is that of one round. Compare the counts first: they differ \
+         where programs search different things.\nEdits were made below {}, so their time \
+         depends on its disk: replay flushes each file, sed does not.",
+        show_path(scratch.0.parent().unwrap_or(&scratch.0))
     );
     print(table)
+}
+
+/// A new directory for files to edit, removed at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn create() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("replay-bench-{}", std::process::id()));
+        let cannot = || format!("`{}` cannot be created", show_path(&path));
+        std::fs::create_dir(&path).with_context(cannot)?;
+        let scratch = Self(path.canonicalize()?);
+        for side in ["replay", "sed"] {
+            for file in edited_files(&scratch.0.join(side)) {
+                std::fs::create_dir_all(file.parent().unwrap_or(&file))?;
+                std::fs::write(file, EDITED)?;
+            }
+        }
+        Ok(scratch)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Content of the files to edit: 64 lines, one of which changes.
+const EDITED: [u8; 4096] = {
+    let mut content = [b'x'; 4096];
+    let mut end = 63;
+    while end < content.len() {
+        content[end] = b'\n';
+        end += 64;
+    }
+    content[2048] = b'a';
+    content
+};
+
+/// Paths of a thousand files in ten directories.
+fn edited_files(below: &Path) -> Vec<PathBuf> {
+    (0..1000)
+        .map(|number| below.join(format!("{}/{number}", number / 100)))
+        .collect()
 }
 
 /// One benchmark and its contenders.
@@ -78,11 +147,6 @@ struct Contender {
     /// Version that the program reports.
     version: Option<String>,
     work: Box<dyn FnMut() -> Result<Trial>>,
-}
-
-struct Trial {
-    time: Duration,
-    count: u64,
 }
 
 fn parts(tree: &Path, pattern: &str) -> Vec<Benchmark> {
@@ -164,6 +228,85 @@ fn parts(tree: &Path, pattern: &str) -> Vec<Benchmark> {
     ]
 }
 
+/// Benchmarks in a directory of their own.
+fn parts_that_write(scratch: &Path) -> Vec<Benchmark> {
+    let own = scratch.join("replay");
+    let mut is_changed = false;
+    let mut session = None;
+    let files = edited_files(&own);
+    let edit = move || {
+        let client = match &mut session {
+            Some(client) => client,
+            none => none.insert(Client::start(&own, "--allow-write", &["--tools", "files"])?),
+        };
+        let (old, new) = if is_changed { ("b", "a") } else { ("a", "b") };
+        is_changed = !is_changed;
+        let edits = json!([{"oldText": old, "newText": new}]);
+        let files: Vec<Value> = files
+            .iter()
+            .map(|path| json!({"path": path, "edits": edits}))
+            .collect();
+        client.call("edit_files", &json!({"files": files}), "/edited")
+    };
+    let (own, mut session) = (scratch.to_path_buf(), None);
+    let command = move || {
+        let client = match &mut session {
+            Some(client) => client,
+            none => none.insert(Client::start(&own, "--allow-write", &[])?),
+        };
+        let trial = client.call("execute_command", &json!({"command": "true"}), "/exitCode")?;
+        // It runs in processes that the server only watches.
+        Ok(Trial {
+            processor: None,
+            ..trial
+        })
+    };
+    let replay = |work: Box<dyn FnMut() -> Result<Trial>>| Contender {
+        name: "replay",
+        version: None,
+        work,
+    };
+    let line = format!(
+        "sed -i 'y/ab/ba/' {}/*/*",
+        quoted(&show_path(&scratch.join("sed")))
+    );
+    let sed = program(
+        "sed -i",
+        &["sh"],
+        ["-c", &format!("{line} && echo 1000")]
+            .map(Into::into)
+            .into(),
+        CountMethod::Numbers,
+    );
+    let shell = program(
+        "sh -c",
+        &["sh"],
+        ["-c", "true"].map(Into::into).into(),
+        CountMethod::Lines,
+    );
+    let walls = "--ro-bind / / --dev /dev --proc /proc --unshare-all true";
+    let bubblewrap = program(
+        "bwrap",
+        &["bwrap"],
+        walls.split(' ').map(Into::into).collect(),
+        CountMethod::Lines,
+    );
+    let part = |title, ours, theirs: [Option<Contender>; 2]| Benchmark {
+        title,
+        contenders: std::iter::once(ours)
+            .chain(theirs.into_iter().flatten())
+            .collect(),
+    };
+    vec![
+        part("1,000 files edited", replay(Box::new(edit)), [sed, None]),
+        part(
+            "the command `true`",
+            replay(Box::new(command)),
+            [shell, bubblewrap],
+        ),
+    ]
+}
+
 /// A tool call. `count` is a JSON pointer into the structured reply. With `fresh`, each round
 /// starts a new session.
 fn replay(
@@ -181,47 +324,15 @@ fn replay(
         }
         let client = match &mut session {
             Some(client) => client,
-            none => none.insert(Client::start(&tree, &[])?),
+            none => none.insert(Client::start(&tree, "--allow-read", &["--tools", "files"])?),
         };
-        let begin = Instant::now();
-        let line = client.ask("tools/call", &json!({"name": tool, "arguments": arguments}))?;
-        let time = begin.elapsed();
-        let reply: Value = serde_json::from_str(&line)?;
-        let result = &reply["result"];
-        if result["isError"] == true || !reply["error"].is_null() {
-            let error = reply["error"]["message"]
-                .as_str()
-                .or_else(|| result["content"][0]["text"].as_str());
-            bail!("{tool}: {}", error.unwrap_or("failed"));
-        }
-        let found = result["structuredContent"]
-            .pointer(count)
-            .unwrap_or(&Value::Null);
-        let listed = || {
-            found
-                .as_array()
-                .map_or_else(|| nodes(found), |list| list.len() as u64)
-        };
-        Ok(Trial {
-            time,
-            count: found.as_u64().unwrap_or_else(listed),
-        })
+        client.call(tool, &arguments, count)
     };
     Contender {
         name: "replay",
         version: None,
         work: Box::new(work),
     }
-}
-
-/// Number of entries of a tree, including the root.
-fn nodes(tree: &Value) -> u64 {
-    1 + tree["children"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(nodes)
-        .sum::<u64>()
 }
 
 /// Method of counting a program's results.
@@ -260,6 +371,7 @@ fn program(
         )
     });
     let work = move || {
+        let before = processor_of_children();
         let begin = Instant::now();
         let output = Command::new(&program)
             .args(&words)
@@ -268,6 +380,7 @@ fn program(
             .stderr(Stdio::null())
             .output()?;
         let time = begin.elapsed();
+        let processor = processor_of_children().and_then(|now| now.checked_sub(before?));
         let lines = output
             .stdout
             .split(|byte| *byte == b'\n')
@@ -283,13 +396,26 @@ fn program(
             CountMethod::Lines => lines.count() as u64,
             CountMethod::Numbers => lines.map(number).sum(),
         };
-        Ok(Trial { time, count })
+        Ok(Trial {
+            time,
+            processor,
+            count,
+        })
     };
     Some(Contender {
         name,
         version,
         work: Box::new(work),
     })
+}
+
+/// Processor time of all programs that have ended.
+fn processor_of_children() -> Option<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+    let used = usage.user_time() + usage.system_time();
+    Some(Duration::from_micros(
+        used.num_microseconds().unsigned_abs(),
+    ))
 }
 
 /// Counts the tokens of replies about a tree, and of what programs of a shell print for the same.
@@ -334,8 +460,16 @@ fn tokens(tree: &Path, pattern: &str) -> Result<String> {
         ),
     ];
     let mut clients = [
-        Client::start(tree, &["--replies", "lean"])?,
-        Client::start(tree, &["--replies", "exact"])?,
+        Client::start(
+            tree,
+            "--allow-read",
+            &["--tools", "files", "--replies", "lean"],
+        )?,
+        Client::start(
+            tree,
+            "--allow-read",
+            &["--tools", "files", "--replies", "exact"],
+        )?,
     ];
     let mut rows = vec![["what", "lean", "exact", "shell", "of"].map(str::to_owned)];
     for (what, tool, arguments, line) in steps {
@@ -372,10 +506,17 @@ fn tokens(tree: &Path, pattern: &str) -> Result<String> {
 struct Timings {
     name: &'static str,
     times: Vec<Duration>,
+    /// Processor time of all rounds.
+    processor: Option<Duration>,
     count: u64,
 }
 
 impl Timings {
+    /// Returns the mean processor time of a round.
+    fn processor(&self) -> Option<Duration> {
+        Some(self.processor? / u32::try_from(self.times.len()).ok()?.max(1))
+    }
+
     fn median(&self) -> Duration {
         self.times
             .get(self.times.len() / 2)
@@ -391,6 +532,7 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> 
         .map(|one| Timings {
             name: one.name,
             times: Vec::new(),
+            processor: Some(Duration::ZERO),
             count: 0,
         })
         .collect();
@@ -401,6 +543,7 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> 
             cell.count = trial.count;
             if round > 0 {
                 cell.times.push(trial.time);
+                cell.processor = cell.processor.and_then(|all| Some(all + trial.processor?));
             }
         }
     }
@@ -410,17 +553,27 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> 
     Ok(cells)
 }
 
-fn rows_of(title: &str, cells: &[Timings]) -> Vec<[String; 6]> {
+fn rows_of(title: &str, cells: &[Timings]) -> Vec<[String; 7]> {
     let ours = cells
         .first()
         .map_or(Duration::ZERO, Timings::median)
         .as_secs_f64();
     let row = |(index, cell): (usize, &Timings)| {
         let shown = |time: Option<&Duration>| duration(time.copied().unwrap_or_default());
-        let ratio = match cell.median().as_secs_f64() {
+        let mut ratio = match cell.median().as_secs_f64() {
             theirs if index > 0 && theirs > 0.0 => format!("{:.2} x {}", ours / theirs, cell.name),
             _ => String::new(),
         };
+        let ours = cells.first().and_then(Timings::processor);
+        if let (1.., Some(ours), Some(theirs)) = (index, ours, cell.processor())
+            && !theirs.is_zero()
+        {
+            let _ = write!(
+                ratio,
+                ", {:.2} x its processor time",
+                ours.div_duration_f64(theirs)
+            );
+        }
         [
             if index == 0 { title } else { "" }.to_owned(),
             cell.name.to_owned(),
@@ -430,73 +583,10 @@ fn rows_of(title: &str, cells: &[Timings]) -> Vec<[String; 6]> {
                 shown(cell.times.first()),
                 shown(cell.times.last())
             ),
+            cell.processor().map(duration).unwrap_or_default(),
             cell.count.to_string(),
             ratio,
         ]
     };
     cells.iter().enumerate().map(row).collect()
-}
-
-/// A session with this program as the server.
-struct Client {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
-    last_id: u64,
-}
-
-impl Client {
-    fn start(tree: &Path, flags: &[&str]) -> Result<Self> {
-        let mut child = Command::new("/proc/self/exe")
-            .args([
-                "--mcp-server",
-                "--tools",
-                "files",
-                "--log-level",
-                "off",
-                "--no-search-cache",
-            ])
-            .args(flags)
-            .arg("--allow-read")
-            .arg(tree)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("the server cannot be started")?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-            bail!("no pipes")
-        };
-        let mut client = Self {
-            child,
-            stdin,
-            stdout: BufReader::with_capacity(1 << 20, stdout),
-            last_id: 0,
-        };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "replay bench", "version": env!("CARGO_PKG_VERSION")}});
-        client.ask("initialize", &hello)?;
-        client
-            .stdin
-            .write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
-        Ok(client)
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Result<String> {
-        self.last_id += 1;
-        let request =
-            json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
-        self.stdin.write_all(format!("{request}\n").as_bytes())?;
-        let mut line = String::new();
-        if self.stdout.read_line(&mut line)? == 0 {
-            bail!("the server ended");
-        }
-        Ok(line)
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
