@@ -18,17 +18,21 @@ class Client:
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
-    def ask(self, method, params):
-        """The whole reply, of which `result` or `error` is a part. The server sends nothing else meanwhile."""
+    def ask(self, method, params, received=None):
+        """The whole reply, of which `result` or `error` is a part. The server sends nothing else meanwhile. `received` is called
+        before the reply is parsed."""
         self.last += 1
         self.say({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})
-        reply = json.loads(self.process.stdout.readline())
+        line = self.process.stdout.readline()
+        if received:
+            received()
+        reply = json.loads(line)
         assert reply["id"] == self.last, reply
         return reply
 
-    def call(self, tool, **arguments):
+    def call(self, tool, received=None, **arguments):
         """The whole reply to a call of a tool."""
-        return self.ask("tools/call", {"name": tool, "arguments": arguments})
+        return self.ask("tools/call", {"name": tool, "arguments": arguments}, received)
 
     def end(self):
         self.process.stdin.close()
