@@ -52,6 +52,8 @@ const MAX_CONNECTIONS: usize = 512;
 const MAX_FORM_BYTES: usize = 64 << 10;
 /// Timeout for the body of a request, in milliseconds.
 const BODY_MS: u64 = 60_000;
+/// Longest id of a session that is forgotten, in bytes.
+const MAX_SESSION_BYTES: usize = 1024;
 /// Sessions that are forgotten at most.
 const MAX_FORGOTTEN: usize = 10_000;
 /// Pause after a failed accept, in milliseconds.
@@ -408,6 +410,7 @@ impl Gate {
                 let mut sessions = lock(&self.forgotten);
                 if let Some(id) = text(&head.headers, &SESSION_ID)
                     && sessions.len() < MAX_FORGOTTEN
+                    && id.len() <= MAX_SESSION_BYTES
                 {
                     sessions.insert(id.to_owned());
                 }
