@@ -74,7 +74,7 @@ pub(super) fn commit_in_turn(
         one.keep_writers_out()?;
     }
     let turn = match (held, locks, &*prepared) {
-        (None, Some(locks), [one]) => Some(locks.turn(one.temp.dir())),
+        (None, Some(locks), [one]) => locks.turn(one.temp.dir()),
         _ => None,
     };
     let own = match held {

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ impl Lockable for Checked<Entry> {
 pub struct Locks {
     stripes: Vec<Mutex<()>>,
     /// Turns of threads at the lock on a directory.
-    turns: Vec<Mutex<()>>,
+    turns: Vec<Turns>,
     hasher: RandomState,
 }
 
@@ -74,10 +74,9 @@ pub struct PathLock<'a>(#[expect(dead_code, reason = "held, not read")] Vec<Mute
 
 impl Default for Locks {
     fn default() -> Self {
-        let locks = |count| (0..count).map(|_| Mutex::new(())).collect();
         Self {
-            stripes: locks(FILE_LOCKS),
-            turns: locks(TURN_LOCKS),
+            stripes: (0..FILE_LOCKS).map(|_| Mutex::new(())).collect(),
+            turns: (0..TURN_LOCKS).map(|_| Turns::default()).collect(),
             hasher: RandomState::new(),
         }
     }
@@ -104,18 +103,50 @@ impl Locks {
     }
 
     /// Waits until no other thread commits a file in this directory: that costs less than looking
-    /// again and again at the lock that programs share. A thread that holds [`DirLocks`] must not
-    /// ask for it.
-    pub(super) fn turn(&self, dir: &OwnedFd) -> MutexGuard<'_, ()> {
+    /// again and again at the lock that programs share. A thread whose turn does not come, because
+    /// another program keeps that lock from the one before it, gets `None` and looks as well. A
+    /// thread that holds [`DirLocks`] must not ask for a turn.
+    pub(super) fn turn(&self, dir: &OwnedFd) -> Option<Turn<'_>> {
         let index = self.hasher.hash_one(inode(dir)) as usize % self.turns.len();
-        self.turns[index]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let turns = &self.turns[index];
+        let wait = Duration::from_millis(DIR_LOCK_WAIT_MS);
+        let (mut is_taken, ended) = turns
+            .ended
+            .wait_timeout_while(turns.lock(), wait, |is_taken| *is_taken)
+            .unwrap_or_else(PoisonError::into_inner);
+        (!ended.timed_out()).then(|| {
+            *is_taken = true;
+            Turn(turns)
+        })
     }
 
     fn stripe(&self, target: &dyn Lockable) -> usize {
         let (dir, name) = target.dir_and_name();
         self.hasher.hash_one((inode(dir), name)) as usize % self.stripes.len()
+    }
+}
+
+/// Turns of threads that change names in a directory.
+#[derive(Debug, Default)]
+struct Turns {
+    is_taken: Mutex<bool>,
+    ended: Condvar,
+}
+
+impl Turns {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The turn of a thread; it ends when dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'a>(&'a Turns);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.lock() = false;
+        self.0.ended.notify_one();
     }
 }
 
@@ -224,5 +255,34 @@ fn look_until<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option
             thread::sleep(pause);
             pause = (pause * 2).min(longest);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    use super::*;
+
+    #[test]
+    fn threads_take_turns_in_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let (locks, inside) = (Locks::default(), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                // Each has the directory open for itself.
+                let own = OwnedFd::from(File::open(dir.path()).unwrap());
+                let (locks, inside) = (&locks, &inside);
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        let _turn = locks.turn(&own).unwrap();
+                        assert_eq!(inside.fetch_add(1, SeqCst), 0);
+                        thread::yield_now();
+                        inside.fetch_sub(1, SeqCst);
+                    }
+                });
+            }
+        });
     }
 }
