@@ -159,7 +159,7 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
             let catalog;
             (manifest, catalog) = read_manifest(path, &bytes)?;
             let mock = Mock::new(catalog, Arc::clone(&faults), errors, true);
-            follow(path, bytes, &mock);
+            follow(path, bytes, &mock, &manifest);
             served = Some(mock.catalog());
             mock
         }
@@ -335,7 +335,9 @@ fn verifier(path: &Path, served: Option<&Catalog>) -> Result<ExpectationVerifier
 }
 
 /// Reloads the manifest whenever its file changes, unless the new content has errors.
-fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
+fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>, served: &Manifest) {
+    let of_front = |it: &Manifest| format!("{:?}{:?}{:?}", it.auth, it.faults, it.card);
+    let at_start = of_front(served);
     let (file, mock) = (path.to_owned(), Arc::clone(mock));
     let changed = move || {
         let Ok(bytes) = read(&file) else { return };
@@ -343,7 +345,12 @@ fn follow(path: &Path, mut last: Vec<u8>, mock: &Arc<Mock>) {
             return;
         }
         match read_manifest(&file, &bytes) {
-            Ok((_, catalog)) => match mock.reload(catalog) {
+            Ok((manifest, catalog)) => match mock.reload(catalog) {
+                Ok(()) if of_front(&manifest) != at_start => tracing::warn!(
+                    "{} has changed and was reloaded, but for `auth`, `faults` and `card`, which \
+                     stay as they were at the start",
+                    file.display()
+                ),
                 Ok(()) => tracing::info!("{} has changed and was reloaded", file.display()),
                 Err(reason) => tracing::error!(
                     "the manifest was not reloaded, so the old one is served: {}: {reason}",
@@ -377,7 +384,7 @@ pub(super) fn load_beside(path: &Path, errors: FailureForm) -> Result<Arc<Mock>>
     let (manifest, catalog) = read_manifest(path, &bytes)?;
     front::warn_of_unserved(&manifest);
     let mock = Mock::new(catalog, Arc::default(), errors, true);
-    follow(path, bytes, &mock);
+    follow(path, bytes, &mock, &manifest);
     Ok(mock)
 }
 
