@@ -28,6 +28,7 @@ mod fault_rules;
 mod faulted;
 mod http_event;
 mod http_fault;
+mod in_flight;
 mod journal;
 mod lint;
 mod load;

@@ -11,6 +11,7 @@ use replay_mcp::sessions::{AdmittedRequest, ExclusiveWork, Outbox, Service, Weig
 use serde_json::{Value, json};
 
 use super::client_requests::answer_of;
+use super::in_flight::InFlight;
 use super::sync::lock;
 
 /// One message of a client and its outcome.
@@ -123,9 +124,9 @@ pub struct Observed {
     observers: Arc<Observers>,
     /// Numbers of the requests in flight. Threads may process requests in another order than they
     /// arrive.
-    numbers: Mutex<HashMap<Id, u64>>,
+    numbers: InFlight<u64>,
     /// Requests whose answers are known but not sent yet.
-    leaving: Mutex<HashMap<Id, SeenMessage>>,
+    leaving: InFlight<SeenMessage>,
     /// Answers of the client, by the ids of the requests to it.
     asked: Mutex<HashMap<Id, Value>>,
     wants_messages: bool,
@@ -138,21 +139,19 @@ impl Observed {
             .all
             .iter()
             .any(|observer| observer.wants_messages());
-        let (numbers, leaving, asked) = (Mutex::default(), Mutex::default(), Mutex::default());
         Self {
             inner,
             observers,
-            numbers,
-            leaving,
-            asked,
+            numbers: InFlight::default(),
+            leaving: InFlight::default(),
+            asked: Mutex::default(),
             wants_messages,
         }
     }
 
     fn came(&self, request: &Request<'_>, revision: Option<Revision>) -> SeenMessage {
-        let known = request.id.as_ref();
-        let known = known.and_then(|id| lock(&self.numbers).remove(id));
-        self.observers.came(request, known, revision)
+        self.observers
+            .came(request, self.numbers.take(request), revision)
     }
 
     /// Runs `work` with an outbox that records the messages and an early reply.
@@ -289,8 +288,8 @@ impl Service for Observed {
     }
 
     fn weight(&self, request: &Request<'_>) -> Weight {
-        if let Some(id) = &request.id {
-            lock(&self.numbers).insert(id.clone(), self.observers.next());
+        if request.id.is_some() {
+            self.numbers.put(request, self.observers.next());
         }
         self.inner.weight(request)
     }
@@ -310,7 +309,7 @@ impl Service for Observed {
             // Messages that follow before the answer are recorded in `served`.
             Some(outcome) => {
                 seen.reply = Some(reply(outcome, revision));
-                lock(&self.leaving).insert(exchange.ticket.id.clone(), seen);
+                self.leaving.put(exchange.request, seen);
             }
             None => self.notify_answered(seen),
         }
@@ -318,8 +317,7 @@ impl Service for Observed {
     }
 
     fn served(&self, exchange: &AdmittedRequest<'_>, outcome: &Outcome) {
-        let seen = lock(&self.leaving).remove(&exchange.ticket.id);
-        let Some(mut seen) = seen else {
+        let Some(mut seen) = self.leaving.take(exchange.request) else {
             return self.inner.served(exchange, outcome);
         };
         self.run_with_tap(exchange, &mut seen, |exchange| {

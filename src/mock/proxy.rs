@@ -152,6 +152,13 @@ impl Proxy {
         !self.client.is_broken()
     }
 
+    /// Passes the rest of a line on that was too long to be read at once, and is no message itself.
+    /// Returns false if the client no longer reads.
+    pub fn rest_from_server(&self, rest: &[u8]) -> bool {
+        self.client.write_line(rest);
+        !self.client.is_broken()
+    }
+
     /// The client sends no more lines. Waits that are long end.
     pub fn client_ended(&self) {
         self.over.cancel();

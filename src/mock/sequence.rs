@@ -1,11 +1,10 @@
 //! Decisions about a request at its arrival. Threads may process requests in another order.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 
-use replay_mcp::protocol::{Id, Meta, Request};
+use replay_mcp::protocol::{Meta, Request};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,7 +13,7 @@ use super::catalog::{Catalog, CatalogTool};
 use super::faker::{hash, splitmix};
 use super::fault::MockFault;
 use super::fault_rules::FaultRules;
-use super::sync::lock;
+use super::in_flight::InFlight;
 
 /// Decisions about one request at its arrival.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ pub(crate) struct RequestTurn {
 pub(crate) struct Turns {
     /// Number of tool calls so far.
     calls: AtomicU64,
-    given: Mutex<HashMap<Id, RequestTurn>>,
+    given: InFlight<RequestTurn>,
 }
 
 impl Turns {
@@ -68,15 +67,15 @@ impl Turns {
         if behaviours.clone().any(Answers::is_stateful) {
             turn.decide(request, tool);
         }
-        if let Some(id) = &request.id {
-            lock(&self.given).insert(id.clone(), turn);
+        if request.id.is_some() {
+            self.given.put(request, turn);
         }
         fault.waits() || behaviours.into_iter().any(Answers::waits)
     }
 
     /// Removes and returns the decisions about a request.
-    pub(crate) fn take(&self, id: &Id) -> Option<RequestTurn> {
-        lock(&self.given).remove(id)
+    pub(crate) fn take(&self, request: &Request<'_>) -> Option<RequestTurn> {
+        self.given.take(request)
     }
 }
 

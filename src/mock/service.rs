@@ -288,7 +288,7 @@ impl Service for Mock {
     fn serve(&self, exchange: &AdmittedRequest<'_>) -> Option<Outcome> {
         let turn = self
             .turns
-            .take(&exchange.ticket.id)
+            .take(exchange.request)
             .unwrap_or_else(|| RequestTurn::late(self.catalog()));
         let catalog = &*turn.catalog;
         let params: Value = match exchange

@@ -5,12 +5,14 @@
 )]
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use replay_base::limits::MAX_LINE_BYTES;
@@ -19,6 +21,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::commands::process::interruptible;
+
+/// Wait for the output of a server that a signal has ended.
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
 /// Starts a server and passes lines between it and a client. Ends with the server, or at a signal.
 /// Returns the exit status of the server.
@@ -38,8 +43,18 @@ pub(super) fn pass_lines(
         .spawn(move || {
             let server: ServerInput = Arc::new(Mutex::new(Box::new(to_server)));
             let mut lines = BufReader::new(from_client);
+            let mut is_rest = false;
             while let Some(line) = next_line(&mut lines) {
-                if let Err(error) = sent.from_client(line, &server) {
+                let was_rest = std::mem::replace(&mut is_rest, !line.ends_with(b"\n"));
+                let passed = if was_rest {
+                    server
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .write_all(&line)
+                } else {
+                    sent.from_client(line, &server)
+                };
+                if let Err(error) = passed {
                     tracing::warn!("a message was not passed to the server: {error}");
                     return;
                 }
@@ -47,34 +62,49 @@ pub(super) fn pass_lines(
             sent.client_ended();
         })?;
     let received = Arc::clone(proxy);
-    let answers = thread::Builder::new()
+    let (over, answers) = channel();
+    thread::Builder::new()
         .name("server".to_owned())
         .spawn(move || {
             let mut lines = BufReader::new(from_server);
+            let mut is_rest = false;
             while let Some(line) = next_line(&mut lines) {
-                if !received.from_server(&line) {
+                let was_rest = std::mem::replace(&mut is_rest, !line.ends_with(b"\n"));
+                let is_read = if was_rest {
+                    received.rest_from_server(&line)
+                } else {
+                    received.from_server(&line)
+                };
+                if !is_read {
                     break;
                 }
             }
             // Closed before the wait: a server whose client is gone must notice.
             drop(lines);
-            received.server_ended()
+            // Without a receiver nobody waits.
+            let _ = over.send(received.server_ended());
         })?;
-    let mut fds = [
-        PollFd::new(&pidfd, PollFlags::IN),
-        PollFd::from_borrowed_fd(signals, PollFlags::IN),
-    ];
-    while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
-    if !fds[1].revents().is_empty() {
-        // The server may have ended in the meantime.
-        let _ = pidfd_send_signal(&pidfd, Signal::TERM);
+    // The second signal ends a server that ignores the first one.
+    for signal in [Signal::TERM, Signal::KILL] {
+        let mut fds = [
+            PollFd::new(&pidfd, PollFlags::IN),
+            PollFd::from_borrowed_fd(signals, PollFlags::IN),
+        ];
+        while let Err(rustix::io::Errno::INTR) = poll(&mut fds, None) {}
+        if !fds[0].revents().is_empty() {
+            break;
+        }
+        // It may have ended in the meantime.
+        let _ = rustix::io::read(signals, &mut [0_u8; 128]);
+        let _ = pidfd_send_signal(&pidfd, signal);
     }
     let status = child.wait().context("the server cannot be waited for")?;
-    // Wait for the last output of the server. A server killed by a signal may leave children that
-    // hold the pipe, so do not wait then.
-    if status.code().is_some()
-        && let Ok(unanswered @ 1..) = answers.join()
-    {
+    // The last output of the server. One killed by a signal may leave children that hold the pipe.
+    let wait = match status.code() {
+        Some(_) => Duration::MAX,
+        None => LAST_OUTPUT,
+    };
+    if let Ok(unanswered @ 1..) = answers.recv_timeout(wait) {
         tracing::warn!("the server ended ({status}); unanswered requests: {unanswered}");
     }
     Ok(status

@@ -152,7 +152,13 @@ pub(crate) fn with_revision(answer: Response<Bytes>, revision: &str) -> Response
     let Ok(mut message) = serde_json::from_str::<serde_json::Value>(&message) else {
         return Response::from_parts(head, body);
     };
-    message["result"]["protocolVersion"] = json!(revision);
+    let Some(result) = message
+        .get_mut("result")
+        .and_then(serde_json::Value::as_object_mut)
+    else {
+        return Response::from_parts(head, body);
+    };
+    result.insert("protocolVersion".to_owned(), json!(revision));
     head.headers.remove(CONTENT_LENGTH);
     let text = if found.is_some() {
         format!("data: {message}\n\n")
@@ -173,6 +179,14 @@ mod tests {
         let stream = ": comment\n\nid: 1\ndata: {\"a\":\ndata: 1}\n\nevent: x\n\ndata: 2\n\n";
         assert_eq!(messages(stream), ["{\"a\":\n1}", "2"]);
         assert_eq!(messages(&stream.replace('\n', "\r\n")), messages(stream));
+    }
+
+    #[test]
+    fn odd_answers_keep_their_revision() {
+        for text in ["[1]", "5", "\"x\"", r#"{"result":5}"#, "{}", "no"] {
+            let answer = Response::new(Bytes::from(text));
+            assert_eq!(with_revision(answer, "2099-01-01").body(), text);
+        }
     }
 
     #[test]

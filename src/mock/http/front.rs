@@ -12,8 +12,8 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, AUTHORIZATION, HOST, HeaderMap,
-    HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, AUTHORIZATION,
+    HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
@@ -279,7 +279,15 @@ impl Gate {
 
     /// Answers a request to the MCP endpoint.
     async fn mcp(&self, mut head: Parts, body: Bytes) -> Result<Reply, HungUp> {
-        let said: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let said: Option<Value> = serde_json::from_slice(&body).ok();
+        if said.is_none() && self.authorization.is_some() && head.method == Method::POST {
+            // The server behind may read more than this, and a tool must not get around its scopes.
+            let text = "the message is not JSON that this front reads";
+            return Ok(refusal(StatusCode::BAD_REQUEST, -32700, text));
+        }
+        let said = said.unwrap_or_default();
+        // Its answers are read and changed.
+        head.headers.remove(ACCEPT_ENCODING);
         let session = text(&head.headers, &SESSION_ID).map(str::to_owned);
         let message = ClientRequest::of(&said, session.is_some());
         let message = message.filter(|_| head.method == Method::POST);
@@ -466,7 +474,8 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 
 /// Returns true if `Host` is a name of this machine, so that pages of other names cannot ask.
 fn is_local(headers: &HeaderMap) -> bool {
-    let host = text(headers, &HOST).and_then(|host| host.parse::<Uri>().ok());
+    let host = text(headers, &HOST).filter(|host| !host.contains('@'));
+    let host = host.and_then(|host| host.parse::<Uri>().ok());
     let host = host.as_ref().and_then(Uri::host);
     host.is_some_and(is_of_machine)
 }
@@ -474,7 +483,7 @@ fn is_local(headers: &HeaderMap) -> bool {
 fn is_of_machine(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     let address = host.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
 fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -806,3 +806,77 @@ fn fault_flag_applies_to_requests_over_http() {
     mock.server.terminate();
     mock.server.wait();
 }
+
+#[test]
+fn message_that_front_cannot_read_reaches_no_tool() {
+    let tree = Tree::new();
+    let mock = Mock::start(
+        &tree,
+        json!({"auth": {"tool_scopes": {"write": ["write"]}}}),
+        &[],
+    );
+    let token = format!("Bearer {}", mock.token(""));
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("Authorization", token.as_str()),
+    ];
+    let call = |more: &str| {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"write"}}{more}}}"#
+        );
+        mock.server
+            .ask("POST", "/mcp", &headers, text.as_bytes())
+            .status
+    };
+    assert_eq!([call(""), call(r#","y":1e999"#)], [403, 400]);
+}
+
+#[test]
+fn refused_refresh_leaves_token_and_its_scopes() {
+    let tree = Tree::new();
+    let auth = json!({"auth": {"scopes": ["a"], "tool_scopes": {"write": ["b"]}}});
+    let mock = Mock::start(&tree, auth, &[]);
+    let client = mock.register();
+    let code = mock.code(&client, &[("scope", "a")]);
+    let first = mock.exchange(&client, &code, VERIFIER).json();
+    let refresh = |token: &Value, scope: &str| {
+        let fields = [
+            ("grant_type", "refresh_token"),
+            ("client_id", client.as_str()),
+            ("refresh_token", token.as_str().unwrap()),
+            ("scope", scope),
+        ];
+        mock.form("/token", &fields).json()
+    };
+    let wider = refresh(&first["refresh_token"], "a b");
+    assert_eq!(wider["error"], "invalid_scope");
+    let same = refresh(&first["refresh_token"], "a");
+    assert_eq!(same["scope"], "a", "{same}");
+}
+
+#[test]
+fn fault_of_login_waits_for_code() {
+    let tree = Tree::new();
+    let members = json!({
+        "auth": {"consent": "page"},
+        "faults": [{"fault": "wrong-state", "times": 1}],
+    });
+    let mock = Mock::start(&tree, members, &[]);
+    let client = mock.register();
+    let asked = query(&[
+        ("client_id", &client),
+        ("redirect_uri", REDIRECT),
+        ("response_type", "code"),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+        ("state", "s"),
+    ]);
+    assert_eq!(mock.get("/authorize?client_id=unknown").status, 400);
+    assert_eq!(mock.get(&format!("/authorize?{asked}")).status, 200);
+    let states = [(); 2].map(|()| {
+        let allowed = mock.form(&format!("/authorize?{asked}"), &[]);
+        let location = allowed.header("location").unwrap().to_owned();
+        location.contains("state=another")
+    });
+    assert_eq!(states, [true, false]);
+}

@@ -403,3 +403,19 @@ fn expectation_of_unknown_event_is_refused() {
         );
     }
 }
+
+#[test]
+fn last_answer_of_killed_server_arrives() {
+    let tree = Tree::new();
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let target = format!("read line; echo '{answer}'; kill -9 $$");
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    for _ in 0..20 {
+        let ended = run(
+            &tree,
+            &["mock", "proxy", "--target", &target],
+            std::slice::from_ref(&ping),
+        );
+        assert_eq!(ended.lines, [answer], "{}", ended.stderr);
+    }
+}

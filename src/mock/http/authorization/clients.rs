@@ -46,6 +46,9 @@ impl Client {
 
 /// Returns a URI of a loopback address without its port; `None` for another URI.
 fn without_port(uri: &str) -> Option<String> {
+    if uri.contains(['#', '@']) {
+        return None;
+    }
     let parsed = uri.parse::<Uri>().ok()?;
     let host = parsed.host()?;
     let path = parsed.path_and_query().map(PathAndQuery::as_str);
@@ -209,6 +212,8 @@ mod tests {
             ("http://127.0.0.1:1/cb", "https://127.0.0.1:1/cb", false),
             ("http://127.0.0.1:1/cb", "http://127.0.0.1:1@evil/cb", false),
             ("http://localhost:1/cb", "http://127.0.0.1:1/cb", false),
+            ("http://127.0.0.1:1/cb", "http://127.0.0.1:1/cb#f", false),
+            ("http://127.0.0.1:1/cb", "http://evil@127.0.0.1/cb", false),
             ("https://app.example/cb", "https://app.example:8/cb", false),
             ("app:/cb", "app:/cb", true),
             ("app:/cb", "app:/other", false),

@@ -1,11 +1,12 @@
 //! The authorization endpoint and the page of consent.
 
 use hyper::StatusCode;
-use replay_mock::{HttpEvent, HttpFault, HttpFaultKind};
+use replay_mock::{FaultPlace, HttpEvent, HttpFaultKind};
 
 use super::grants::with_outcome;
 use super::tokens::{Grantee, random};
 use super::{AuthorizationServer, OauthError};
+use crate::faults::Faults;
 use crate::form::{Form, with_query};
 use crate::reply::{Reply, escape, page, redirect};
 
@@ -22,12 +23,7 @@ pub(super) struct Code {
 
 impl AuthorizationServer {
     /// Answers a request for a code. `decision` is that of the user; `None` asks with a page.
-    pub(super) fn authorize(
-        &self,
-        query: &str,
-        decision: Option<bool>,
-        fault: Option<HttpFault>,
-    ) -> Reply {
+    pub(super) fn authorize(&self, query: &str, decision: Option<bool>, faults: &Faults) -> Reply {
         let form = Form::parse(query.as_bytes());
         // Without a known client and redirect URI there is no place to send an error to (RFC 6749,
         // 4.1.2.1).
@@ -69,7 +65,7 @@ impl AuthorizationServer {
         let outcome = self.code(&form, &client.id, redirect_uri, decision == Some(true));
         let error = outcome.as_ref().err();
         (self.note)(HttpEvent::Authorize, with_outcome(shown.clone(), error));
-        let kind = fault.map(|fault| fault.kind);
+        let kind = faults.at(FaultPlace::Authorize).map(|fault| fault.kind);
         let state = match kind {
             Some(HttpFaultKind::WrongState) => Some("another"),
             _ => form.get("state"),

@@ -176,7 +176,7 @@ impl AuthorizationServer {
     }
 
     fn access_end(&self) -> Instant {
-        Instant::now() + std::time::Duration::from_secs(self.settings.token_seconds)
+        Instant::now() + self.lifetime()
     }
 
     fn refresh(
@@ -191,7 +191,7 @@ impl AuthorizationServer {
             .get("refresh_token")
             .ok_or_else(|| invalid("`refresh_token` is missing"))?
             .to_owned();
-        let (mut grantee, family) = {
+        let (grantee, granted, family) = {
             let mut state = self.state();
             let grant = state
                 .refreshes
@@ -202,29 +202,31 @@ impl AuthorizationServer {
             if faults.of_kind(HttpFaultKind::RefreshFails).is_some() {
                 return Err(invalid("the refresh token was revoked"));
             }
-            let (grantee, family) = (grant.grantee.clone(), grant.family.clone());
+            let (mut grantee, family) = (grant.grantee.clone(), grant.family.clone());
             if grant.is_used {
                 // Somebody else may have it (RFC 9700, 4.14.2).
                 state.refreshes.retain(|_, other| other.family != family);
                 return Err(invalid("the refresh token was used before"));
+            }
+            // A refused request leaves the token good.
+            if let Some(scope) = form.get("scope") {
+                let scopes = self.requested(Some(scope))?;
+                if let Some(more) = scopes.iter().find(|scope| !grantee.scopes.contains(scope)) {
+                    let text = format!("`{more}` was not granted before");
+                    return Err(OauthError::new("invalid_scope", text));
+                }
+                grantee.scopes = scopes;
             }
             if self.settings.refresh == Refresh::Rotate {
                 grant.is_used = true;
             } else {
                 grant.access_ends = self.access_end();
             }
-            (grantee, family)
+            (grantee, grant.grantee.clone(), family)
         };
-        if let Some(scope) = form.get("scope") {
-            let scopes = self.requested(Some(scope))?;
-            if let Some(more) = scopes.iter().find(|scope| !grantee.scopes.contains(scope)) {
-                let text = format!("`{more}` was not granted before");
-                return Err(OauthError::new("invalid_scope", text));
-            }
-            grantee.scopes = scopes;
-        }
         let next = match self.settings.refresh {
-            Refresh::Rotate => self.new_refresh(&grantee, family)?,
+            // The next token has the scopes of this one (RFC 6749, 6).
+            Refresh::Rotate => self.new_refresh(&granted, family)?,
             Refresh::Keep | Refresh::Never => Some(value),
         };
         self.issue(&grantee, next, faults)

@@ -1,10 +1,11 @@
 //! Metadata of the resource (RFC 9728) and of the authorization server (RFC 8414).
 
 use hyper::StatusCode;
-use replay_mock::{Discovery, HttpEvent, HttpFault, HttpFaultKind, Refresh, Registration};
+use replay_mock::{Discovery, FaultPlace, HttpEvent, HttpFaultKind, Refresh, Registration};
 use serde_json::{Value, json};
 
 use super::AuthorizationServer;
+use crate::faults::Faults;
 use crate::reply::{Reply, json as json_reply};
 
 /// Path of the metadata of the MCP endpoint.
@@ -36,7 +37,7 @@ impl AuthorizationServer {
         json_reply(StatusCode::OK, &document)
     }
 
-    pub(super) fn server_metadata(&self, path: &str, fault: Option<HttpFault>) -> Reply {
+    pub(super) fn server_metadata(&self, path: &str, faults: &Faults) -> Reply {
         (self.note)(HttpEvent::Discovery, json!({"path": path}));
         let is_served = |(known, kind): &(&str, Discovery)| {
             *known == path && self.settings.discovery.contains(kind)
@@ -44,6 +45,7 @@ impl AuthorizationServer {
         if !SERVER.iter().any(is_served) {
             return json_reply(StatusCode::NOT_FOUND, &json!({"error": "not_found"}));
         }
+        let fault = faults.at(FaultPlace::Metadata);
         let (issuer, base) = match fault.map(|fault| fault.kind) {
             Some(HttpFaultKind::WrongIssuer) => (self.elsewhere.as_str(), self.issuer.as_str()),
             Some(HttpFaultKind::LinkLocal) => (self.issuer.as_str(), "http://169.254.169.254"),

@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, WWW_AUTHENTICATE};
-use replay_mock::{Authorization, Consent, FaultPlace, HttpEvent, Refresh};
+use replay_mock::{Authorization, Consent, HttpEvent, Refresh};
 use serde_json::json;
 
 use self::clients::Client;
@@ -141,9 +141,7 @@ impl AuthorizationServer {
         let is_post = method == hyper::Method::POST;
         let reply = match uri.path() {
             path if metadata::is_resource(path) => self.resource_metadata(path),
-            path if metadata::is_server(path) => {
-                self.server_metadata(path, faults.at(FaultPlace::Metadata))
-            }
+            path if metadata::is_server(path) => self.server_metadata(path, faults),
             "/jwks" => json_reply(StatusCode::OK, &self.signer.keys()),
             "/authorize" => {
                 let decision = match self.settings.consent {
@@ -152,7 +150,7 @@ impl AuthorizationServer {
                     Consent::Auto => Some(true),
                     Consent::Deny => Some(false),
                 };
-                self.authorize(query, decision, faults.at(FaultPlace::Authorize))
+                self.authorize(query, decision, faults)
             }
             "/register" | "/token" | "/device_authorization" if !is_post => {
                 let error = OauthError {

@@ -15,6 +15,9 @@ use crate::faults::Faults;
 /// Id of the only key.
 const KEY_ID: &str = "mock";
 
+/// Longest lifetime of an access token, in seconds: what clocks can add.
+const MAX_TOKEN_SECONDS: u64 = 1_000_000_000;
+
 /// An access token.
 #[derive(Clone, Debug)]
 pub(super) struct AccessToken {
@@ -48,7 +51,7 @@ impl AuthorizationServer {
         } else {
             self.resource.clone()
         };
-        let lifetime = Duration::from_secs(self.settings.token_seconds);
+        let lifetime = self.lifetime();
         let skew = Duration::from_secs(self.settings.clock_skew_seconds);
         let kept = if expired {
             Duration::ZERO
@@ -75,6 +78,11 @@ impl AuthorizationServer {
         }
         self.has_room()?.tokens.insert(value, token);
         Ok(answer)
+    }
+
+    /// Returns the lifetime of an access token.
+    pub(super) fn lifetime(&self) -> Duration {
+        Duration::from_secs(self.settings.token_seconds.min(MAX_TOKEN_SECONDS))
     }
 
     /// Claims of a JWT (RFC 9068, 2.2).
