@@ -71,9 +71,7 @@ impl Client {
         }
         Ok(line)
     }
-}
 
-impl Client {
     /// Calls a tool. `count` is a JSON pointer into the structured reply.
     pub(super) fn call(&mut self, tool: &str, arguments: &Value, count: &str) -> Result<Trial> {
         let pid = Pid::from_raw(i32::try_from(self.child.id())?);

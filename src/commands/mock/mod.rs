@@ -282,7 +282,8 @@ struct Replacement {
 
 impl Write for Replacement {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if !std::mem::replace(&mut self.is_begun, true) {
+        // A pipe has no content to replace.
+        if !std::mem::replace(&mut self.is_begun, true) && self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
         }
         self.file.write(bytes)
