@@ -28,7 +28,9 @@ use std::sync::Arc;
 
 use replay_base::limits::{MAX_DENIED, MAX_XATTR_VALUE_BYTES};
 use replay_files::hide::Hide;
-use replay_sys::seccomp::{Notification, let_go_on, receive, respond, still_valid};
+use replay_sys::seccomp::{
+    Notification, let_go_on, receive, respond, share_processor, still_valid,
+};
 use rustix::event::PollFlags;
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat,
@@ -114,6 +116,8 @@ impl Broker {
         read_only: Vec<PathBuf>,
         readable: Vec<PathBuf>,
     ) -> Self {
+        // Without it calls are only slower.
+        let _ = share_processor(&listener);
         Self {
             listener: Arc::new(listener),
             links: links(),

@@ -58,30 +58,32 @@ fn confined<T: Send>(
             owned(readable),
         );
         let mut broker = broker.naming(Places::default());
-        loop {
-            let mut waiting = [PollFd::new(&broker.listener, PollFlags::IN)];
-            let limit = Timespec {
-                tv_sec: 30,
-                tv_nsec: 0,
-            };
-            assert_eq!(
-                poll(&mut waiting, Some(&limit)),
-                Ok(1),
-                "a call or the end, within the limit"
-            );
-            let state = waiting[0].revents();
-            broker
-                .serve(
-                    [state, PollFlags::empty()],
-                    &mut None::<crate::journaling::CommandJournal<'_>>,
-                )
-                .unwrap();
-            if broker.is_over() {
-                break;
-            }
-        }
+        serve_all(&mut broker);
         (acting.join().unwrap(), broker.take_denied())
     })
+}
+
+/// Answers calls until no caller is left.
+pub(super) fn serve_all(broker: &mut Broker) {
+    let limit = Timespec {
+        tv_sec: 30,
+        tv_nsec: 0,
+    };
+    while !broker.is_over() {
+        let mut waiting = [PollFd::new(&broker.listener, PollFlags::IN)];
+        assert_eq!(
+            poll(&mut waiting, Some(&limit)),
+            Ok(1),
+            "a call or the end, within the limit"
+        );
+        let state = waiting[0].revents();
+        broker
+            .serve(
+                [state, PollFlags::empty()],
+                &mut None::<crate::journaling::CommandJournal<'_>>,
+            )
+            .unwrap();
+    }
 }
 
 /// A tree with `in` (writable), `in/kept` (read-only) and `out`, each with a file `f` (mode 0640)

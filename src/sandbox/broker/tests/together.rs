@@ -78,6 +78,55 @@ fn answer_without_waiting_caller_is_not_found() {
     });
 }
 
+/// Processor on which a thread ran last, field 39 of proc_pid_stat(5).
+fn processor_of(thread: rustix::thread::Pid) -> String {
+    let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    fields.split_whitespace().nth(36).unwrap().to_owned()
+}
+
+/// The filter for undo refuses unknown ioctls, so the caller cannot ask for it.
+#[test]
+fn journaled_caller_shares_the_processor_of_its_broker() {
+    const CALLS: usize = 200;
+    let (send, receive) = mpsc::channel();
+    let serving = rustix::thread::gettid();
+    thread::scope(|scope| {
+        let calling = scope.spawn(move || {
+            rustix::thread::set_no_new_privs(true).unwrap();
+            let settings = FilterSettings {
+                sockets: Sockets::None,
+                unix: false,
+                supervised: true,
+                intercepted: false,
+                journaled: true,
+                opened: false,
+                devices: false,
+                names_threads: false,
+                keeps_registers: false,
+            };
+            send.send(install_with_listener(filter(settings).instructions()).unwrap())
+                .unwrap();
+            let own = rustix::thread::gettid();
+            let shares = || {
+                rustix::fs::mkdir("/dev/null/missing", Mode::empty()).unwrap_err();
+                processor_of(own) == processor_of(serving)
+            };
+            (0..CALLS).filter(|_| shares()).count()
+        });
+        let listener = receive.recv().unwrap();
+        let mut broker = Broker::new(listener, Vec::new(), Vec::new(), Vec::new());
+        serve_all(&mut broker);
+        let shared = calling.join().unwrap();
+        let is_supported = share_processor(&broker.listener).is_ok();
+        // The scheduler may move a thread now and then.
+        assert!(
+            !is_supported || shared > CALLS * 9 / 10,
+            "{shared} of {CALLS} calls shared a processor"
+        );
+    });
+}
+
 #[test]
 fn a_second_listener_is_refused() {
     let tree = Tree::new();
