@@ -129,10 +129,15 @@ impl Caller {
         }
     }
 
-    /// Calls statx(2) on a descriptor of the caller.
+    /// Calls statx(2) on a descriptor of the caller, or on its working directory (`AT_FDCWD`).
     pub(crate) fn statx(&self, fd: i32, wanted: StatxFlags) -> Result<Statx, Errno> {
         let proc = self.proc()?;
-        look_at(|| statx(proc, format!("fd/{fd}"), AtFlags::empty(), wanted))
+        let link = if fd == libc::AT_FDCWD {
+            "cwd"
+        } else {
+            &format!("fd/{fd}")
+        };
+        look_at(|| statx(proc, link, AtFlags::empty(), wanted))
     }
 
     /// Opens the base directory of relative paths.

@@ -26,6 +26,8 @@ struct DirRules {
     /// The directory with a mark that it is, or lies in.
     marked: Option<Arc<[u8]>>,
     ignores: Option<Arc<Ignores>>,
+    /// `true` if there is no such directory, so nothing is below it.
+    is_missing: bool,
 }
 
 impl DirRules {
@@ -82,8 +84,14 @@ impl<'a> IgnoredPaths<'a> {
             above.is_ignored |= name == b".git" || above.ignores.as_ref().is_some_and(is_named);
             above
         };
-        let Ok(dir) = reopen(self.start.as_fd(), rel) else {
+        if above.is_missing {
             return above;
+        }
+        let Ok(dir) = reopen(self.start.as_fd(), rel) else {
+            return DirRules {
+                is_missing: true,
+                ..above
+            };
         };
         let is_marked = !is_start && above.marked.is_none() && is_marked(&dir);
         let ignores = if above.is_skipped() || is_marked {
@@ -95,6 +103,7 @@ impl<'a> IgnoredPaths<'a> {
             is_ignored: above.is_ignored,
             marked: above.marked.or_else(|| is_marked.then(|| rel.into())),
             ignores: ignores.unwrap_or_default(),
+            is_missing: false,
         }
     }
 }

@@ -61,6 +61,8 @@ struct AutorunSearch<'a> {
     /// Objects that gained a hard link and are autorun files by an older name, by inode.
     linked: HashMap<u64, Vec<(Id, RootedPath, &'static AutorunRule)>>,
     names_left: usize,
+    /// The last changed place at which nothing is now.
+    missing: Option<RootedPath>,
     /// The current change.
     by: RootedPath,
     found: BTreeMap<PathBuf, BTreeSet<String>>,
@@ -182,6 +184,7 @@ impl<'a> AutorunSearch<'a> {
             hooks,
             linked,
             names_left,
+            missing: None,
             by,
             found,
             because,
@@ -208,12 +211,18 @@ impl<'a> AutorunSearch<'a> {
     }
 
     fn change(&mut self, place: &RootedPath, change: &Change) -> Result<(), JournalError> {
-        let now = self.open(place).and_then(|handle| {
-            handle
-                .map(|handle| Ok((stat_of(&handle)?, handle)))
-                .transpose()
-        });
-        let now = now.map_err(failed(self.store, place))?;
+        // The changes of a deleted directory follow its own.
+        let is_below = |missing: &RootedPath| place.is_at_or_below(missing);
+        let now = if self.missing.as_ref().is_some_and(is_below) {
+            None
+        } else {
+            let found = self.open(place).map_err(failed(self.store, place))?;
+            let found = found.map(|handle| Ok((stat_of(&handle)?, handle)));
+            found.transpose().map_err(failed(self.store, place))?
+        };
+        if now.is_none() {
+            self.missing = Some(place.clone());
+        }
         if let Some((stat, handle)) = &now
             && stat.is_dir()
         {

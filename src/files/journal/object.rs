@@ -29,6 +29,9 @@ const NANOSECONDS: i64 = 1_000_000_000;
 const ATTRIBUTE_BYTES: usize = 64 * 1024;
 /// Bytes compared or copied at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// Files up to this size are copied without a look for holes and a try to share all blocks; the
+/// kernel shares those of a range where it can (`copy_file_range(2)`).
+const SMALL_FILE_BYTES: u64 = 64 * 1024;
 
 /// Identity of an object: device, inode number, birth time in nanoseconds since 1970. Inode numbers
 /// are reused; birth times are not.
@@ -368,30 +371,47 @@ pub(super) fn with_access<T>(
 /// Copies `size` bytes of the second file to the first one. Blocks are shared if possible; holes
 /// stay holes.
 pub(super) fn copy(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errno> {
-    if ioctl_ficlone(&to, &from).is_err() {
-        ftruncate(&to, 0)?;
-        let mut at = 0;
-        while at < size {
-            let Some(data) = data_from(&from, at)? else {
-                break;
-            };
-            at = data.min(size);
-            let end = seek(&from, SeekFrom::Hole(at))?.min(size);
-            while at < end {
-                let got = copy_part(to.as_fd(), from.as_fd(), at, end - at)?;
-                if got == 0 {
-                    break;
-                }
-                at += got;
-            }
+    copy_sparse(&to, from, size)?;
+    set_size(to, size).map(drop)
+}
+
+fn copy_sparse(to: impl AsFd, from: impl AsFd, size: u64) -> Result<(), Errno> {
+    if ioctl_ficlone(&to, &from).is_ok() {
+        return Ok(());
+    }
+    ftruncate(&to, 0)?;
+    let mut at = 0;
+    while at < size {
+        let Some(data) = data_from(&from, at)? else {
+            break;
+        };
+        at = data.min(size);
+        let end = seek(&from, SeekFrom::Hole(at))?.min(size);
+        at = copy_range(&to, &from, at, end)?;
+    }
+    Ok(())
+}
+
+/// Sets the size of a file, if it differs: even to its own size, xfs would copy shared blocks.
+fn set_size(file: impl AsFd, size: u64) -> Result<Stat, Errno> {
+    let now = stat_of(&file)?;
+    if now.size == size {
+        return Ok(now);
+    }
+    ftruncate(&file, size)?;
+    stat_of(file)
+}
+
+/// Copies a range of the file at the same offset. Returns the offset at which it stopped: the end
+/// of the range, or of the file.
+fn copy_range(to: impl AsFd, from: impl AsFd, mut at: u64, end: u64) -> Result<u64, Errno> {
+    while at < end {
+        match copy_part(to.as_fd(), from.as_fd(), at, end - at)? {
+            0 => break,
+            got => at += got,
         }
     }
-    // Even to its own size, xfs would copy shared blocks.
-    if stat_of(&to)?.size == size {
-        Ok(())
-    } else {
-        ftruncate(&to, size)
-    }
+    Ok(at)
 }
 
 /// Copies a part of the file at the same offset. Returns the number of bytes; 0 at the end of the
@@ -433,12 +453,18 @@ pub(super) fn copy_object(
                 OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC,
                 Mode::RUSR | Mode::WUSR,
             )?;
-            // Shared blocks cost nothing, for any size.
-            if stat.bytes > most && ioctl_ficlone(&to, &from).is_err() {
-                return Ok(None);
+            let has_holes = stat.bytes < stat.size;
+            if stat.bytes > most {
+                // Shared blocks cost nothing, for any size.
+                if ioctl_ficlone(&to, &from).is_err() {
+                    return Ok(None);
+                }
+            } else if has_holes || stat.size > SMALL_FILE_BYTES {
+                copy_sparse(&to, &from, stat.size)?;
+            } else {
+                copy_range(&to, &from, 0, stat.size)?;
             }
-            copy(&to, from, stat.size)?;
-            return Ok(Some(stat_of(to)?.bytes));
+            return Ok(Some(set_size(&to, stat.size)?.bytes));
         }
         FileType::Symlink => symlinkat(&readlinkat(object, "", Vec::new())?, dir, name)?,
         FileType::Fifo => mkfifoat(dir, name, Mode::RUSR | Mode::WUSR)?,

@@ -42,7 +42,7 @@ impl Recorder {
     }
 
     /// Returns true if the entry made the object that now has the name.
-    pub(super) fn is_own(&mut self, dir: Id, name: &OsStr, id: Id) -> bool {
+    pub fn is_own(&mut self, dir: Id, name: &OsStr, id: Id) -> bool {
         if !self.entry.is_new(id) {
             return false;
         }

@@ -8,6 +8,7 @@
     reason = "opens what the command named, in its place"
 )]
 
+use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -15,8 +16,8 @@ use std::path::Path;
 
 use replay_base::remaining_path::{RemainingPath, TooManyLinks};
 use rustix::fs::{
-    Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, accessat, fstat, fstatfs, openat, openat2,
-    readlinkat,
+    Access, AtFlags, CWD, Mode, OFlags, ResolveFlags, Statx, StatxFlags, accessat, fstat, fstatfs,
+    makedev, openat, openat2, readlinkat,
 };
 use rustix::io::Errno;
 
@@ -31,9 +32,17 @@ const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 #[derive(Debug)]
 pub(crate) struct CallerPath {
     /// `None` for an absolute path.
-    base: Option<OwnedFd>,
+    base: Option<Base>,
     /// Empty for the base itself.
     text: Vec<u8>,
+}
+
+/// Directory at which a relative path begins, opened at its first use.
+#[derive(Debug)]
+struct Base {
+    /// As in openat(2).
+    dir: i32,
+    opened: OnceCell<OwnedFd>,
 }
 
 /// Result of a path lookup.
@@ -61,6 +70,14 @@ impl LookupResult {
 }
 
 impl CallerPath {
+    fn new(dir: i32, text: Vec<u8>) -> Self {
+        let base = (!text.starts_with(b"/")).then(|| Base {
+            dir,
+            opened: OnceCell::new(),
+        });
+        Self { base, text }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -82,22 +99,6 @@ impl CallerPath {
         self.text.ends_with(b"/") || self.name().is_none()
     }
 
-    /// Returns device and inode number of the directory of the last name. `None` if that takes a
-    /// walk.
-    pub(crate) fn id_above(&self) -> Option<(u64, u64)> {
-        let (above, _) = self.split();
-        let opened;
-        let dir = match &self.base {
-            Some(base) if above.is_empty() => base,
-            base => {
-                opened = open_plain(base.as_ref(), above, HANDLE).ok()?;
-                &opened
-            }
-        };
-        let stat = fstat(dir).ok()?;
-        Some((stat.st_dev, stat.st_ino))
-    }
-
     /// Splits the path before its last name.
     fn split(&self) -> (&[u8], &[u8]) {
         let end = self.text.iter().rposition(|byte| *byte != b'/');
@@ -114,26 +115,48 @@ impl Caller {
         if text.is_empty() && !may_be_empty {
             return Err(Errno::NOENT);
         }
-        self.path_below(at.dir, text)
+        Ok(CallerPath::new(at.dir, text))
     }
 
-    /// Begins a path at the working directory.
+    /// Begins a path at the directory that is the working directory now.
     pub(crate) fn path_from_here(&self, text: Vec<u8>) -> Result<CallerPath, Errno> {
-        self.path_below(libc::AT_FDCWD, text)
+        let path = CallerPath::new(libc::AT_FDCWD, text);
+        self.open_base(&path)?;
+        Ok(path)
     }
 
-    fn path_below(&self, dir: i32, text: Vec<u8>) -> Result<CallerPath, Errno> {
-        let base = if text.starts_with(b"/") {
-            None
-        } else {
-            Some(self.base(dir)?)
+    /// Opens the directory at which a relative path begins.
+    fn open_base<'p>(&self, path: &'p CallerPath) -> Result<Option<&'p OwnedFd>, Errno> {
+        let Some(base) = &path.base else {
+            return Ok(None);
         };
-        Ok(CallerPath { base, text })
+        if base.opened.get().is_none() {
+            let _ = base.opened.set(self.base(base.dir)?);
+        }
+        Ok(base.opened.get())
+    }
+
+    /// Returns device and inode number of the directory of a path's last name. `None` if that
+    /// takes a walk.
+    pub(crate) fn id_above(&self, path: &CallerPath) -> Option<(u64, u64)> {
+        let (above, _) = path.split();
+        let id = |stat: Statx| {
+            (
+                makedev(stat.stx_dev_major, stat.stx_dev_minor),
+                stat.stx_ino,
+            )
+        };
+        if let Some(Base { dir, .. }) = path.base.as_ref().filter(|_| above.is_empty()) {
+            return self.statx(*dir, StatxFlags::INO).map(id).ok();
+        }
+        let opened = open_plain(self.open_base(path).ok()?, above, HANDLE).ok()?;
+        let stat = fstat(opened).ok()?;
+        Some((stat.st_dev, stat.st_ino))
     }
 
     /// Looks up a path; `follow` says if a final symlink is followed.
     pub(crate) fn find(&self, path: &CallerPath, follow: bool) -> Result<LookupResult, Errno> {
-        self.find_text(path.base.as_ref(), &path.text, follow)
+        self.find_text(self.open_base(path)?, &path.text, follow)
     }
 
     /// Opens the directory of a path's last name.
@@ -143,7 +166,9 @@ impl Caller {
             // The root, which is nobody's to move.
             return Err(Errno::BUSY);
         }
-        let dir = self.find_text(path.base.as_ref(), above, true)?.object()?;
+        let dir = self
+            .find_text(self.open_base(path)?, above, true)?
+            .object()?;
         Ok(NameIn {
             dir,
             name: OsStr::from_bytes(name).to_owned(),

@@ -112,6 +112,7 @@ impl Journal {
             recorder: None,
             caller: None,
             gaining: HashMap::new(),
+            last_unrecorded: None,
             is_session: false,
             opened: HashMap::new(),
             fault: None,
@@ -144,6 +145,8 @@ pub(crate) struct CommandJournal<'a> {
     caller: Option<Caller>,
     /// By thread: the name that its last call may create, and the time of that call.
     gaining: HashMap<u32, (Spot, SystemTime)>,
+    /// Last name that a call may have created in a directory of the entry's own.
+    last_unrecorded: Option<Spot>,
     /// `true` if it has an entry for each of its calls, as a session has.
     is_session: bool,
     /// In a session, files that were opened for writing. A descriptor in a socket queue may still
@@ -227,13 +230,15 @@ impl Note {
             Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
             Self::Loses(spot) => made(spot),
             Self::Renames(from, to, _) | Self::Links(from, to) => made(from) && made(to),
-            Self::Metadata(spot) => spot
-                .stat()
-                .is_none_or(|found| recorder.knows_metadata(found.id)),
+            Self::Metadata(spot) => {
+                let knows = |found: Stat| recorder.knows_metadata(found.id);
+                spot.stat().is_none_or(knows) || made(spot)
+            }
             Self::MetadataOf(_) | Self::ContentOf(_) => false,
-            Self::Content(spot, writing) => spot
-                .stat()
-                .is_none_or(|found| recorder.knows_content(found.id, *writing)),
+            Self::Content(spot, writing) => {
+                let knows = |found: Stat| recorder.knows_content(found.id, *writing);
+                spot.stat().is_none_or(knows) || made(spot)
+            }
         }
     }
 }
@@ -293,6 +298,7 @@ impl CommandJournal<'_> {
         self.is_session |= !next.is_empty();
         let recorder = self.recorder.take();
         self.gaining.clear();
+        self.last_unrecorded = None;
         if recorder.as_ref().is_some_and(Recorder::has_skipped) {
             self.fault.get_or_insert_with(|| SKIPPED.to_owned());
         }
@@ -476,15 +482,34 @@ impl CommandJournal<'_> {
     }
 
     /// Looks up the places of a note. Returns `None` if the journal already has all data of it.
-    fn unknown(&self, note: Option<Note>) -> Result<Option<Note>, Unplaced> {
-        let is_known = |note: &Note| {
-            self.recorder
-                .as_ref()
-                .is_some_and(|recorder| note.is_known_to(recorder))
+    fn unknown(&mut self, note: Option<Note>) -> Result<Option<Note>, Unplaced> {
+        let recorder = self.recorder.as_ref();
+        let note = match note {
+            Some(note) if recorder.is_some_and(|recorder| note.is_known_to(recorder)) => {
+                if let Note::Gains(spot) = note {
+                    self.last_unrecorded = Some(spot);
+                }
+                None
+            }
+            note => note,
         };
-        let note = note.filter(|note| !is_known(note));
         note.iter().try_for_each(Note::look)?;
         Ok(note)
+    }
+
+    /// Returns true if the journal has all metadata of an object, or needs none: programs set the
+    /// metadata of a file after they have created it.
+    fn knows_metadata(&mut self, id: Id) -> bool {
+        let Some(recorder) = &mut self.recorder else {
+            return false;
+        };
+        let last = self.last_unrecorded.as_ref();
+        recorder.knows_metadata(id)
+            || last.is_some_and(|spot| {
+                let found = spot.look_again().ok().flatten();
+                found.is_some_and(|found| found.id == id)
+                    && recorder.is_own(spot.dir_id(), spot.name(), id)
+            })
     }
 
     /// Returns the note to journal before a call proceeds.
@@ -571,12 +596,11 @@ impl CommandJournal<'_> {
             Mutation::Metadata(object) => {
                 if let Object::Descriptor(fd) = object {
                     let id = open_of(caller, fd)?.id;
-                    let is_known = |recorder: &Recorder| recorder.knows_metadata(id);
-                    if self.recorder.as_ref().is_some_and(is_known) {
+                    if self.knows_metadata(id) {
                         return Ok(None);
                     }
                 }
-                match places.of(caller, object)? {
+                match self.places.of(caller, object)? {
                     Target::Spot(spot) => Some(Note::Metadata(spot)),
                     Target::Nameless(object) => {
                         self.recorded_nameless(object)?.map(Note::MetadataOf)

@@ -16,7 +16,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use replay_files::journal::{At, Id, Root, Stat, stat};
-use rustix::fs::{Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstatvfs, open, openat2};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags, StatxFlags, fstatvfs, open,
+    openat2, statx,
+};
 use rustix::io::Errno;
 
 use crate::caller::{Caller, CallerPath, LookupResult, path_of};
@@ -150,6 +153,8 @@ pub(super) struct Places {
     /// By device and inode number. Where one lies is true until something above it is renamed; then
     /// it is not asked about any more, since it was noted by then.
     known: HashMap<(u64, u64), Arc<Directory>>,
+    /// By identifier of a mount of the command (statx(2), `stx_mnt_id`): `true` if it is read-only.
+    read_only_mounts: HashMap<u64, bool>,
 }
 
 impl Places {
@@ -157,6 +162,7 @@ impl Places {
         Self {
             roots,
             known: HashMap::new(),
+            read_only_mounts: HashMap::new(),
         }
     }
 
@@ -203,7 +209,7 @@ impl Places {
 
     /// Returns the path at which a command sees this place, if its mount there is read-only. This
     /// process has the mounts of the command.
-    pub(super) fn read_only(&self, spot: &Spot) -> Option<PathBuf> {
+    pub(super) fn read_only(&mut self, spot: &Spot) -> Option<PathBuf> {
         let above = self.roots[spot.dir.root].shown.join(&spot.dir.path);
         let path = if spot.name.is_empty() {
             above.clone()
@@ -211,17 +217,15 @@ impl Places {
             above.join(&spot.name)
         };
         let there = if spot.stat().is_some() { &path } else { &above };
-        let object = open(
-            there,
-            OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-        .ok()?;
-        fstatvfs(&object)
-            .ok()?
-            .f_flag
-            .contains(StatVfsMountFlags::RDONLY)
-            .then_some(path)
+        let look = |wanted| statx(CWD, there, AtFlags::SYMLINK_NOFOLLOW, wanted);
+        let mount = look(StatxFlags::MNT_ID).ok()?.stx_mnt_id;
+        let is_read_only = *self.read_only_mounts.entry(mount).or_insert_with(|| {
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let object = open(there, flags, Mode::empty());
+            let stat = object.and_then(fstatvfs);
+            stat.is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY))
+        });
+        is_read_only.then_some(path)
     }
 
     /// The place of what the caller means by an argument of a call.
@@ -270,7 +274,7 @@ impl Places {
         caller: &Caller,
         path: &CallerPath,
     ) -> Result<Option<Arc<Directory>>, Unplaced> {
-        if let Some(known) = path.id_above().and_then(|id| self.known.get(&id)) {
+        if let Some(known) = caller.id_above(path).and_then(|id| self.known.get(&id)) {
             return Ok(Some(Arc::clone(known)));
         }
         self.directory(&caller.find_above(path)?.dir)

@@ -78,7 +78,7 @@ fn answer_without_waiting_caller_is_not_found() {
     });
 }
 
-/// Processor on which a thread ran last, field 39 of proc_pid_stat(5).
+/// Processor on which a thread ran last, field 39 of `proc_pid_stat(5)`.
 fn processor_of(thread: rustix::thread::Pid) -> String {
     let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
     let (_, fields) = stat.rsplit_once(')').unwrap();
