@@ -217,12 +217,12 @@ impl<'a> AutorunSearch<'a> {
             None
         } else {
             let found = self.open(place).map_err(failed(self.store, place))?;
+            if found.is_none() {
+                self.missing = Some(place.clone());
+            }
             let found = found.map(|handle| Ok((stat_of(&handle)?, handle)));
             found.transpose().map_err(failed(self.store, place))?
         };
-        if now.is_none() {
-            self.missing = Some(place.clone());
-        }
         if let Some((stat, handle)) = &now
             && stat.is_dir()
         {
