@@ -3,6 +3,7 @@
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
 use replay_base::text::count::counted;
@@ -14,7 +15,7 @@ use replay_mock::{Observed, Observers};
 use replay_sandbox::{Tier, give_back_memory};
 
 use super::mock;
-use super::process::{catch_signals, interruptible, logging, stdin, stdout};
+use super::process::{catch_signals, interruptible, logging, status, stdin, stdout};
 use crate::audit::{self, AuditLog};
 use crate::cli::{Redact, ServerArgs};
 use crate::compose::{greeting, linked_git, look_around, wall_in};
@@ -41,10 +42,11 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
         .as_deref()
         .map(|path| mock::load_beside(path, config.errors.unwrap_or_default()))
         .transpose()?;
+    let is_incomplete = Arc::<AtomicBool>::default();
     let recorder = cli
         .record
         .as_deref()
-        .map(|path| mock::recorder(path, &Redact::default()))
+        .map(|path| mock::recorder(path, &Redact::default(), &is_incomplete))
         .transpose()?;
     let log = audit::open(&cli.audit)?.map(Arc::new);
     let files_of_log = log.iter().flat_map(|log| log.hidden().iter().cloned());
@@ -118,7 +120,7 @@ fn serve(config: Config, cli: &ServerArgs) -> Result<ExitCode> {
     if let Some(tracer) = tracer {
         tracer.end();
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(status(!is_incomplete.load(Ordering::Relaxed)))
 }
 
 /// Connects a service to stdin and stdout.

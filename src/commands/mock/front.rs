@@ -15,7 +15,7 @@ use replay_mock_http::{Front, FrontSettings, Upstream};
 use replay_network::http_client::HttpTarget;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Checks, MockService, read, read_manifest, recorder};
+use super::{Checks, MockService, read, read_manifest};
 use crate::cli::{ClientChecks, FrontArgs, RealServer};
 use crate::commands::process::{catch_signals, logging, status};
 use crate::config::{self, level_filter};
@@ -96,7 +96,7 @@ pub(super) fn proxy(
     }
     let checks = Checks::new(asked, Arc::<FaultRules>::default(), None)?;
     let recorder = output
-        .map(|path| recorder(path, &server.redact))
+        .map(|path| checks.recorder(path, &server.redact))
         .transpose()?;
     let exchanges = Exchanges::new(Arc::clone(&checks.observers), recorder);
     let listener = tenants::listen_for_mock(args.http.unwrap_or(FREE))?;

@@ -15,6 +15,7 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use replay_base::limits::MAX_MANIFEST_BYTES;
@@ -74,6 +75,8 @@ struct Checks {
     observers: Arc<Observers>,
     /// Set with `--expect`.
     verifier: Option<Arc<ExpectationVerifier>>,
+    /// `true` once a journal or cassette could not be written.
+    is_incomplete: Arc<AtomicBool>,
 }
 
 impl Checks {
@@ -84,8 +87,14 @@ impl Checks {
         served: Option<&Catalog>,
     ) -> Result<Self> {
         let mut observers: Vec<Arc<dyn SessionObserver>> = Vec::new();
+        let is_incomplete = Arc::<AtomicBool>::default();
         if let Some(path) = &asked.journal {
-            observers.push(Arc::new(Journal::new(Box::new(create(path)?))));
+            let file = RecordFile {
+                file: create(path)?,
+                is_begun: true,
+                is_incomplete: Arc::clone(&is_incomplete),
+            };
+            observers.push(Arc::new(Journal::new(Box::new(file))));
         }
         let mut verifier = None;
         if let Some(path) = &asked.expect {
@@ -97,16 +106,23 @@ impl Checks {
             faults,
             observers: Arc::new(Observers::new(observers)),
             verifier,
+            is_incomplete,
         })
     }
 
-    /// Reports at the end of the session. Returns true if all expectations are met.
+    fn recorder(&self, path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
+        recorder(path, redact, &self.is_incomplete)
+    }
+
+    /// Reports at the end of the session. Returns true if all expectations are met, and the records
+    /// are complete.
     fn conclude(&self, asked: &ClientChecks) -> Result<bool> {
+        let is_complete = !self.is_incomplete.load(Ordering::Relaxed);
         for fault in self.faults.unused() {
             tracing::warn!("--fault {fault} was applied to no call");
         }
         let Some(verifier) = &self.verifier else {
-            return Ok(true);
+            return Ok(is_complete);
         };
         let (report, good) = verifier.verdict();
         std::io::stderr().write_all(report.as_bytes())?;
@@ -116,7 +132,7 @@ impl Checks {
                 .write_all(report.as_bytes())
                 .with_context(|| format!("`{}` cannot be written", path.display()))?;
         }
-        Ok(good)
+        Ok(good && is_complete)
     }
 }
 
@@ -261,32 +277,46 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
     Ok(CassettePlayer::new(cassette, on_miss, hides))
 }
 
-/// Creates a recorder that writes a new file.
-pub(super) fn recorder(path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
+/// Creates a recorder that writes a new file. `is_incomplete` is set if a write fails.
+pub(super) fn recorder(
+    path: &Path,
+    redact: &Redact,
+    is_incomplete: &Arc<AtomicBool>,
+) -> Result<CassetteRecorder> {
     let redactor = redactor(redact)?;
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(false).open(path);
-    let file = file.with_context(|| format!("`{}` cannot be created", path.display()))?;
-    let replacement = Replacement {
+    let file = RecordFile {
+        file: file.with_context(|| format!("`{}` cannot be created", path.display()))?,
         is_begun: false,
-        file,
+        is_incomplete: Arc::clone(is_incomplete),
     };
-    Ok(CassetteRecorder::new(Box::new(replacement), redactor))
+    Ok(CassetteRecorder::new(Box::new(file), redactor))
 }
 
-/// A file whose content stays until there is other content.
-struct Replacement {
-    is_begun: bool,
+/// A journal or a new cassette.
+struct RecordFile {
     file: File,
+    /// `false` until the first write, which replaces the old content of the file.
+    is_begun: bool,
+    /// Set if a write fails.
+    is_incomplete: Arc<AtomicBool>,
 }
 
-impl Write for Replacement {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+impl RecordFile {
+    fn try_to_write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         // A pipe has no content to replace.
         if !std::mem::replace(&mut self.is_begun, true) && self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
         }
         self.file.write(bytes)
+    }
+}
+
+impl Write for RecordFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.try_to_write(bytes)
+            .inspect_err(|_| self.is_incomplete.store(true, Ordering::Relaxed))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -475,7 +505,7 @@ fn proxy(server: &RealServer, asked: &ClientChecks, output: Option<&Path>) -> Re
     logging(level_filter(server.log.log_level));
     let checks = Checks::new(asked, fault_rules(asked, false)?.0, None)?;
     let recorder = output
-        .map(|path| recorder(path, &server.redact))
+        .map(|path| checks.recorder(path, &server.redact))
         .transpose()?;
     let client = Writer::to_descriptor(stdout()?)?;
     let (faults, observers) = (Arc::clone(&checks.faults), Arc::clone(&checks.observers));

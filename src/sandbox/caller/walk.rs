@@ -40,7 +40,7 @@ pub(crate) struct CallerPath {
 /// Directory at which a relative path begins, opened at its first use.
 #[derive(Debug)]
 struct Base {
-    /// As in openat(2).
+    /// First argument of openat(2).
     dir: i32,
     opened: OnceCell<OwnedFd>,
 }

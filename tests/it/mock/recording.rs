@@ -16,6 +16,23 @@ fn opening(id: i64) -> Value {
 }
 
 #[test]
+fn incomplete_journal_sets_status() {
+    let tree = Tree::new();
+    tree.file("m.yaml", WEATHER);
+    let args = [
+        "mock",
+        "--tools-from",
+        "m.yaml",
+        "--journal",
+        "/dev/full",
+        "--log-level",
+        "off",
+    ];
+    let asked = ask(&tree, &args, &[opening(1)]);
+    assert_eq!((asked.messages().len(), asked.status), (1, Some(1)));
+}
+
+#[test]
 fn failed_expectation_sets_status_and_report() {
     let tree = Tree::new();
     tree.file("m.yaml", WEATHER);
