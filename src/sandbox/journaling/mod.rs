@@ -5,7 +5,9 @@
 //! lost, then the kernel carries out the call. Meanwhile another thread of the command can change
 //! the arguments of the call. That spoils only the undo of its own call.
 
+mod held;
 mod mutation;
+mod note;
 mod place;
 
 use std::collections::HashMap;
@@ -14,12 +16,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use nix::unistd::Pid;
 use replay_files::journal::{
     Id, JournalError, Recorder, Root, SKIPPED, Skips, Stat, Store, WhenFull, Writing,
 };
 use replay_sys::seccomp::Notification;
-use replay_sys::shares_descriptors;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
@@ -27,11 +27,11 @@ use super::broker::Witness;
 use super::caller::Caller;
 use super::denied::Denied;
 use super::fault::{Fault, StepContext};
-use super::kill_scope::{each_descendant, threads};
 use super::plan::{CanonicalPath, PlannedJournal};
 use super::system_call::{Object, PathArgument, SystemCall};
 use super::wire::Changed;
 use mutation::Mutation;
+use note::Note;
 use place::{Places, Spot, Target, Unplaced, stat_of};
 
 /// Read-only places that a command wanted to change, of those that are told of it.
@@ -188,11 +188,7 @@ const MAKING: Duration = Duration::from_secs(1);
 
 /// Maximum number of files of a session that are remembered as opened for writing.
 const MAX_OPENED: usize = 10_000;
-const TOO_MANY_OPENED: &str = "more files were opened than can be watched; a descriptor in \
-    transit over a socket may still change them";
 const REFUSED: &str = "a change was refused, since it could not be undone: ";
-const MOVED_AWAY: &str =
-    "a file was moved or deleted; a descriptor in transit over a socket may still change it";
 const LOST_NAME: &str = "a program holds a file open whose name was deleted; undo cannot restore \
     what it writes there";
 
@@ -205,83 +201,6 @@ enum Unnoted {
     Refused(Errno),
     /// The known caller is gone, and another one has its number.
     Gone,
-}
-
-/// A change to record in the journal.
-#[derive(Debug)]
-enum Note {
-    Gains(Spot),
-    Loses(Spot),
-    Renames(Spot, Spot, bool),
-    Links(Spot, Spot),
-    Metadata(Spot),
-    Content(Spot, Writing),
-    /// Metadata of an object that may have no name.
-    MetadataOf(OwnedFd),
-    ContentOf(OwnedFd),
-}
-
-impl Note {
-    /// Returns true if the journal already has all data of this note.
-    fn is_known_to(&self, recorder: &Recorder) -> bool {
-        let made =
-            |spot: &Spot| recorder.made_both(spot.dir_id(), spot.stat().map(|found| found.id));
-        match self {
-            Self::Gains(spot) => recorder.knows_gain(spot.dir_id(), spot.name()),
-            Self::Loses(spot) => made(spot),
-            Self::Renames(from, to, _) | Self::Links(from, to) => made(from) && made(to),
-            Self::Metadata(spot) => {
-                let knows = |found: Stat| recorder.knows_metadata(found.id);
-                spot.stat().is_none_or(knows) || made(spot)
-            }
-            Self::MetadataOf(_) | Self::ContentOf(_) => false,
-            Self::Content(spot, writing) => {
-                let knows = |found: Stat| recorder.knows_content(found.id, *writing);
-                spot.stat().is_none_or(knows) || made(spot)
-            }
-        }
-    }
-}
-
-impl Note {
-    /// Returns the places in this note.
-    fn spots(&self) -> [Option<&Spot>; 2] {
-        match self {
-            Self::Renames(from, to, _) | Self::Links(from, to) => [Some(from), Some(to)],
-            Self::Gains(spot)
-            | Self::Loses(spot)
-            | Self::Metadata(spot)
-            | Self::Content(spot, _) => [Some(spot), None],
-            Self::MetadataOf(_) | Self::ContentOf(_) => [None; 2],
-        }
-    }
-
-    /// Looks up the places in this note.
-    fn look(&self) -> Result<(), Errno> {
-        self.spots()
-            .into_iter()
-            .flatten()
-            .try_for_each(|spot| spot.look().map(drop))
-    }
-
-    /// Returns the places for which the kernel checks write permission. These are no sources of
-    /// links, no occupied names of new files, and no missing files.
-    fn written(&self) -> impl Iterator<Item = &Spot> {
-        self.spots()
-            .into_iter()
-            .enumerate()
-            .filter_map(move |(at, spot)| {
-                let spot = spot?;
-                let is_there = spot.stat().is_some();
-                let is_written = match self {
-                    Self::Gains(_) => !is_there,
-                    Self::Links(..) => at == 1 && !is_there,
-                    Self::Renames(..) => at == 1 || is_there,
-                    _ => is_there,
-                };
-                is_written.then_some(spot)
-            })
-    }
 }
 
 impl CommandJournal<'_> {
@@ -353,71 +272,6 @@ impl CommandJournal<'_> {
             }
             false
         });
-    }
-
-    /// Records files that programs have open for writing. Later writes to them cause no
-    /// notification.
-    fn note_held(&mut self) {
-        let mut held: Vec<(OwnedFd, bool)> = Vec::new();
-        let mut has_queued = false;
-        for pid in each_descendant().map(|pid| pid.as_raw().cast_unsigned()) {
-            let process = Caller::new(pid);
-            held.extend(process.mapped().into_iter().map(|file| (file, false)));
-            for caller in with_own_descriptors(process) {
-                held.extend(caller.written());
-                has_queued |= caller.has_queued_descriptors();
-            }
-        }
-        if has_queued {
-            self.note_opened();
-        }
-        for (file, appends) in held {
-            let writing = if appends {
-                Writing::Appends
-            } else {
-                Writing::Anywhere
-            };
-            let noted = match self.places.of_object(file) {
-                Ok(target) => {
-                    let note = self.content(target, writing);
-                    match self.unknown(note) {
-                        Ok(Some(note)) => self.record(&note),
-                        Ok(None) | Err(_) => Ok(()),
-                    }
-                }
-                Err(Unplaced::ByUs(errno)) => Err(unplaced(errno)),
-                Err(Unplaced::ByAnybody | Unplaced::Refused(_)) => Ok(()),
-            };
-            if let Err(error) = noted {
-                self.fault.get_or_insert_with(|| error.to_string());
-            }
-        }
-    }
-
-    /// Notes all that the session has opened for writing.
-    fn note_opened(&mut self) {
-        if self.opened.len() == MAX_OPENED {
-            self.fault.get_or_insert_with(|| TOO_MANY_OPENED.to_owned());
-        }
-        let opened: Vec<(Id, Spot)> = self
-            .opened
-            .iter()
-            .map(|(id, spot)| (*id, spot.again()))
-            .collect();
-        for (id, spot) in opened {
-            match spot.stat() {
-                Some(found) if found.id == id => {
-                    let note = self.content(Target::Spot(spot), Writing::Anywhere);
-                    if let Some(Err(error)) = note.map(|note| self.record(&note)) {
-                        self.fault.get_or_insert_with(|| error.to_string());
-                    }
-                }
-                _ => {
-                    self.opened.remove(&id);
-                    self.fault.get_or_insert_with(|| MOVED_AWAY.to_owned());
-                }
-            }
-        }
     }
 
     /// Records a change before its call continues. An error is the result of the call. `None` if
@@ -671,18 +525,6 @@ impl CommandJournal<'_> {
             Note::Content(spot, writing) => recorder.content(spot.at(), *writing),
         }
     }
-}
-
-/// Returns the threads of a process that have a table of descriptors of their own, with its first
-/// thread (clone(2), `CLONE_FILES`).
-fn with_own_descriptors(process: Caller) -> Vec<Caller> {
-    let pid = process.pid();
-    let others = threads(Pid::from_raw(pid.cast_signed())).into_iter();
-    let others = others.map(|thread| thread.as_raw().cast_unsigned());
-    let others = others.filter(|thread| *thread != pid && !shares_descriptors(pid, *thread));
-    std::iter::once(process)
-        .chain(others.map(Caller::new))
-        .collect()
 }
 
 /// Returns the status of a caller's descriptor.
