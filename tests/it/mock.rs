@@ -8,11 +8,14 @@
 mod authorization;
 mod behaviour;
 mod files;
+mod http_faults;
 mod matching;
 mod misbehaviour;
+mod over_http;
 mod proxy;
 mod recording;
 mod slips;
+mod url_proxy;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
