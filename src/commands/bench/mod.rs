@@ -28,7 +28,7 @@ use replay_base::text::tokens::count_tokens;
 use serde_json::{Value, json};
 
 use self::client::{Client, Trial};
-use super::process::{print, quoted};
+use super::process::{catch_signals, print, quoted, status};
 use crate::cli::BenchArgs;
 
 /// Runs the benchmarks, with progress on stderr, and prints the table.
@@ -54,6 +54,9 @@ pub(super) fn run(asked: &BenchArgs) -> Result<ExitCode> {
     ];
     let mut rows = vec![titles.map(str::to_owned)];
     let mut versions = Vec::new();
+    // The scratch directory is removed at any end.
+    let signals = catch_signals()?;
+    let is_interrupted = || signals.read_signal().is_ok_and(|signal| signal.is_some());
     let scratch = Scratch::create()?;
     let searches = parts(&tree, &asked.pattern).into_iter();
     let searches = searches.map(|part| (part, true));
@@ -62,8 +65,9 @@ pub(super) fn run(asked: &BenchArgs) -> Result<ExitCode> {
         // Ignores a closed stderr; the table matters.
         let _ = writeln!(std::io::stderr(), "measuring: {}", part.title);
         versions.extend(part.contenders.iter().map(|one| one.version.clone()));
-        match measure(part.contenders, asked.rounds) {
-            Ok(cells) => rows.extend(rows_of(part.title, &cells)),
+        match measure(part.contenders, asked.rounds, &is_interrupted) {
+            Ok(None) => return Ok(status(false)),
+            Ok(Some(cells)) => rows.extend(rows_of(part.title, &cells)),
             Err(error) if is_needed => return Err(error),
             // Without walls, for example, there are no commands.
             Err(error) => {
@@ -525,8 +529,13 @@ impl Timings {
     }
 }
 
-/// Runs one warm-up each, then rounds in turns, so that all run under the same load.
-fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> {
+/// Runs one warm-up each, then rounds in turns, so that all run under the same load. `None` if a
+/// signal came.
+fn measure(
+    mut contenders: Vec<Contender>,
+    rounds: u32,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<Option<Vec<Timings>>> {
     let mut cells: Vec<Timings> = contenders
         .iter()
         .map(|one| Timings {
@@ -538,6 +547,9 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> 
         .collect();
     for round in 0..=rounds {
         for (contender, cell) in contenders.iter_mut().zip(&mut cells) {
+            if is_interrupted() {
+                return Ok(None);
+            }
             let trial = (contender.work)()
                 .with_context(|| format!("while measuring {}", contender.name))?;
             cell.count = trial.count;
@@ -550,7 +562,7 @@ fn measure(mut contenders: Vec<Contender>, rounds: u32) -> Result<Vec<Timings>> 
     for cell in &mut cells {
         cell.times.sort_unstable();
     }
-    Ok(cells)
+    Ok(Some(cells))
 }
 
 fn rows_of(title: &str, cells: &[Timings]) -> Vec<[String; 7]> {
