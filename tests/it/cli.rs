@@ -1,12 +1,16 @@
 //! Command line: arguments, output and exit status.
 
+use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use replay_base::limits;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::harness::Server;
+use crate::harness::{Server, ends_within};
 use crate::tree::Tree;
 
 fn run(directory: &Path, arguments: &[&str]) -> Output {
@@ -17,7 +21,7 @@ fn run(directory: &Path, arguments: &[&str]) -> Output {
         .env_clear()
         .env("PATH", "/usr/bin:/bin");
     command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
-    command.stdin(std::process::Stdio::null()).output().unwrap()
+    command.stdin(Stdio::null()).output().unwrap()
 }
 
 fn parts(output: &Output) -> (Option<i32>, String, String) {
@@ -116,7 +120,7 @@ fn closed_stdout_prints_no_error() {
         command
             .args(arguments)
             .current_dir(tree.root())
-            .stdin(std::process::Stdio::null())
+            .stdin(Stdio::null())
             .stdout(writer);
         assert_eq!(
             parts(&command.output().unwrap()),
@@ -355,9 +359,7 @@ fn failed_start_names_next_step() {
     command
         .args(["--mcp-server", "--http", "127.0.0.1:0", "--allow", "."])
         .current_dir(tree.root());
-    command
-        .stdin(std::process::Stdio::null())
-        .env("REPLAY_TOKEN", "short");
+    command.stdin(Stdio::null()).env("REPLAY_TOKEN", "short");
     let expected = "replay: REPLAY_TOKEN must be at least 16 bytes of text; `replay token new NAME` makes one\n";
     assert_eq!(
         parts(&command.output().unwrap()),
@@ -790,4 +792,27 @@ fn sandbox_explain_describes_sandbox() {
         );
     }
     assert!(!stdout.contains("hidden"), "{stdout}");
+}
+
+#[test]
+fn interrupted_bench_leaves_no_files() {
+    let tree = Tree::new();
+    let temporary = Tree::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_replay"));
+    command
+        .args(["bench", "--rounds", "1000"])
+        .current_dir(tree.root())
+        .env("TMPDIR", temporary.root())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut bench = command.spawn().unwrap();
+    let mut first = String::new();
+    let mut stderr = BufReader::new(bench.stderr.take().unwrap());
+    stderr.read_line(&mut first).unwrap();
+    assert_eq!(first, "measuring: contents, first call\n");
+    let pid = Pid::from_child(&bench);
+    kill_process(pid, Signal::INT).unwrap();
+    assert!(ends_within(pid, Duration::from_mins(1)));
+    assert_eq!(bench.wait().unwrap().code(), Some(1));
+    assert_eq!(fs::read_dir(temporary.root()).unwrap().count(), 0);
 }
