@@ -29,8 +29,8 @@ const NANOSECONDS: i64 = 1_000_000_000;
 const ATTRIBUTE_BYTES: usize = 64 * 1024;
 /// Bytes compared or copied at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// Files up to this size are copied without a look for holes and a try to share all blocks; the
-/// kernel shares those of a range where it can (`copy_file_range(2)`).
+/// Files up to this size are copied without a look for holes or a try to share all blocks. The
+/// kernel shares blocks itself where it can (`copy_file_range(2)`).
 const SMALL_FILE_BYTES: u64 = 64 * 1024;
 
 /// Identity of an object: device, inode number, birth time in nanoseconds since 1970. Inode numbers

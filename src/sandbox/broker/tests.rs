@@ -26,6 +26,19 @@ mod together;
 const EACCES: Result<(), i32> = Err(libc::EACCES);
 const EPERM: Result<(), i32> = Err(libc::EPERM);
 
+/// Settings of the supervised filter.
+const SUPERVISED: FilterSettings = FilterSettings {
+    sockets: Sockets::None,
+    unix: false,
+    supervised: true,
+    intercepted: false,
+    journaled: false,
+    opened: false,
+    devices: false,
+    names_threads: false,
+    keeps_registers: false,
+};
+
 /// Runs something in a thread under the supervised filter, with a broker for it.
 fn confined<T: Send>(
     [writable, read_only, readable]: [&[&Path]; 3],
@@ -36,18 +49,7 @@ fn confined<T: Send>(
         let (send, receive) = mpsc::channel();
         let acting = scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let settings = FilterSettings {
-                sockets: Sockets::None,
-                unix: false,
-                supervised: true,
-                intercepted: false,
-                journaled: false,
-                opened: false,
-                devices: false,
-                names_threads: false,
-                keeps_registers: false,
-            };
-            send.send(install_with_listener(filter(settings).instructions()).unwrap())
+            send.send(install_with_listener(filter(SUPERVISED).instructions()).unwrap())
                 .unwrap();
             act()
         });

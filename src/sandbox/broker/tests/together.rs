@@ -53,18 +53,7 @@ fn answer_without_waiting_caller_is_not_found() {
     thread::scope(|scope| {
         scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
-            let settings = FilterSettings {
-                sockets: Sockets::None,
-                unix: false,
-                supervised: true,
-                intercepted: false,
-                journaled: false,
-                opened: false,
-                devices: false,
-                names_threads: false,
-                keeps_registers: false,
-            };
-            send.send(install_with_listener(filter(settings).instructions()).unwrap())
+            send.send(install_with_listener(filter(SUPERVISED).instructions()).unwrap())
                 .unwrap();
             wait.recv().unwrap_err();
         });
@@ -95,15 +84,8 @@ fn journaled_caller_shares_the_processor_of_its_broker() {
         let calling = scope.spawn(move || {
             rustix::thread::set_no_new_privs(true).unwrap();
             let settings = FilterSettings {
-                sockets: Sockets::None,
-                unix: false,
-                supervised: true,
-                intercepted: false,
                 journaled: true,
-                opened: false,
-                devices: false,
-                names_threads: false,
-                keeps_registers: false,
+                ..SUPERVISED
             };
             send.send(install_with_listener(filter(settings).instructions()).unwrap())
                 .unwrap();
@@ -130,19 +112,9 @@ fn journaled_caller_shares_the_processor_of_its_broker() {
 #[test]
 fn a_second_listener_is_refused() {
     let tree = Tree::new();
-    let settings = FilterSettings {
-        sockets: Sockets::None,
-        unix: false,
-        supervised: true,
-        intercepted: false,
-        journaled: false,
-        opened: false,
-        devices: false,
-        names_threads: false,
-        keeps_registers: false,
-    };
     let (second, _) = tree.confined(|| {
-        install_with_listener(filter(settings).instructions()).map_err(|error| error.raw_os_error())
+        install_with_listener(filter(SUPERVISED).instructions())
+            .map_err(|error| error.raw_os_error())
     });
     assert_eq!(second.unwrap_err(), Some(libc::EBUSY));
 }
