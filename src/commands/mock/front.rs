@@ -15,7 +15,7 @@ use replay_mock_http::{Front, FrontSettings, Upstream};
 use replay_network::http_client::HttpTarget;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::{Checks, MockService, read, read_manifest};
+use super::{Checks, MockService, read, read_manifest, recorder};
 use crate::cli::{ClientChecks, FrontArgs, RealServer};
 use crate::commands::process::{catch_signals, logging, status};
 use crate::config::{self, level_filter};
@@ -94,9 +94,9 @@ pub(super) fn proxy(
         let rule = fault.over_http(asked.fault_times).map_err(Error::msg);
         manifest.faults.push(rule.context("--fault")?);
     }
-    let checks = Checks::new(asked, Arc::<FaultRules>::default(), None)?;
+    let checks = Checks::new(asked, Arc::<FaultRules>::default(), None, Arc::default())?;
     let recorder = output
-        .map(|path| checks.recorder(path, &server.redact))
+        .map(|path| recorder(path, &server.redact, &checks.is_incomplete))
         .transpose()?;
     let exchanges = Exchanges::new(Arc::clone(&checks.observers), recorder);
     let listener = tenants::listen_for_mock(args.http.unwrap_or(FREE))?;

@@ -85,9 +85,9 @@ impl Checks {
         asked: &ClientChecks,
         faults: Arc<FaultRules>,
         served: Option<&Catalog>,
+        is_incomplete: Arc<AtomicBool>,
     ) -> Result<Self> {
         let mut observers: Vec<Arc<dyn SessionObserver>> = Vec::new();
-        let is_incomplete = Arc::<AtomicBool>::default();
         if let Some(path) = &asked.journal {
             let file = RecordFile {
                 file: create(path)?,
@@ -108,10 +108,6 @@ impl Checks {
             verifier,
             is_incomplete,
         })
-    }
-
-    fn recorder(&self, path: &Path, redact: &Redact) -> Result<CassetteRecorder> {
-        recorder(path, redact, &self.is_incomplete)
     }
 
     /// Reports at the end of the session. Returns true if all expectations are met, and the records
@@ -169,6 +165,7 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
     }
     let (faults, http_faults) = fault_rules(&asked.checks, asked.http.is_some())?;
     let (mut served, mut manifest) = (None, Manifest::default());
+    let is_incomplete = Arc::default();
     let mut service: Arc<dyn Service> = match (&asked.tools_from, &asked.preset, &asked.cassette) {
         (Some(path), ..) => {
             let bytes = read(path)?;
@@ -189,7 +186,7 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
             served = Some(mock.catalog());
             mock
         }
-        (.., Some(path)) => Arc::new(player(path, asked)?),
+        (.., Some(path)) => Arc::new(player(path, asked, &is_incomplete)?),
         _ => bail!("one of --tools-from, --preset and --cassette is required"),
     };
     if asked.cassette.is_some() && asked.checks.fault.len() > http_faults.len() {
@@ -199,7 +196,7 @@ fn prepare(asked: &MockServe, errors: FailureForm) -> Result<MockService> {
         );
     }
     manifest.faults.extend(http_faults);
-    let checks = Checks::new(&asked.checks, faults, served.as_deref())?;
+    let checks = Checks::new(&asked.checks, faults, served.as_deref(), is_incomplete)?;
     if !checks.observers.is_empty() {
         service = Arc::new(Observed::new(service, Arc::clone(&checks.observers)));
     }
@@ -231,7 +228,11 @@ fn fault_rules(
     Ok((Arc::new(rules), http))
 }
 
-fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
+fn player(
+    path: &Path,
+    asked: &MockServe,
+    is_incomplete: &Arc<AtomicBool>,
+) -> Result<CassettePlayer> {
     let bytes = read(path)?;
     let matching = asked.matching.map(|way| match way {
         MatchArg::Hash => CassetteMatch::Hash,
@@ -262,6 +263,11 @@ fn player(path: &Path, asked: &MockServe) -> Result<CassettePlayer> {
             if !bytes[..whole].ends_with(b"\n") {
                 end.write_all(b"\n").with_context(cannot)?;
             }
+            let end = RecordFile {
+                file: end,
+                is_begun: true,
+                is_incomplete: Arc::clone(is_incomplete),
+            };
             CassetteMiss::Record(
                 target,
                 CassetteRecorder::behind(Box::new(end), redactor(&asked.redact)?),
@@ -294,7 +300,7 @@ pub(super) fn recorder(
     Ok(CassetteRecorder::new(Box::new(file), redactor))
 }
 
-/// A journal or a new cassette.
+/// A journal or a cassette.
 struct RecordFile {
     file: File,
     /// `false` until the first write, which replaces the old content of the file.
@@ -503,9 +509,9 @@ fn is_url(target: &str) -> bool {
 fn proxy(server: &RealServer, asked: &ClientChecks, output: Option<&Path>) -> Result<ExitCode> {
     let signals = catch_signals()?;
     logging(level_filter(server.log.log_level));
-    let checks = Checks::new(asked, fault_rules(asked, false)?.0, None)?;
+    let checks = Checks::new(asked, fault_rules(asked, false)?.0, None, Arc::default())?;
     let recorder = output
-        .map(|path| checks.recorder(path, &server.redact))
+        .map(|path| recorder(path, &server.redact, &checks.is_incomplete))
         .transpose()?;
     let client = Writer::to_descriptor(stdout()?)?;
     let (faults, observers) = (Arc::clone(&checks.faults), Arc::clone(&checks.observers));
